@@ -1,0 +1,152 @@
+"""Client: a record becomes a report, here and nowhere else. Standard library only; read it before you trust it.
+
+What it does, in full: check the record against the campaign, draw a view, randomize each block of it with bytes of
+the operating system, keep the finished report (never the record), hand it out. Asked again, it hands out the same
+bytes: a second draw would let the noise be averaged away.
+"""
+
+import hashlib
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Protocol
+
+from lopub.campaign import Campaign
+from lopub.domain import Value
+from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
+from lopub.exact import decimal_up, epsilon_decimal
+from lopub.files import write_whole
+from lopub.randomness import Randomness
+from lopub.report import ID_BYTES, Report, mask_of, pack
+from lopub.terms import EPOCH
+
+SECONDS_A_DAY = 86_400
+
+
+class Store(Protocol):
+    """Where finished reports are kept, by campaign and respondent."""
+
+    def kept(self, key: str) -> bytes | None:
+        """The report kept under this key, if there is one."""
+
+    def keep(self, key: str, report: bytes) -> bytes:
+        """Keep the report for good, unless there is one already; either way, return the one that is kept."""
+
+
+class FileStore:
+    """One file a report, readable by its owner alone. Holds noisy reports only, never an answer."""
+
+    def __init__(self, directory: str | Path | None = None) -> None:
+        self._directory = Path(directory) if directory else Path.home() / ".lopub" / "reports"
+
+    def kept(self, key: str) -> bytes | None:
+        path = self._directory / key
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"cannot read the kept report {path}: {error.strerror}") from None
+
+    def keep(self, key: str, report: bytes) -> bytes:
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make the store {self._directory}: {error.strerror}") from None
+        try:
+            write_whole(self._directory / key, report, mode=0o600)
+        except StoreError:
+            if (first := self.kept(key)) is None:
+                raise
+            return first  # another process was faster: its report is the one that counts
+        return report
+
+
+class MemoryStore:
+    """For programs that keep the bytes themselves, and for experiments. Forgets when the process ends."""
+
+    def __init__(self) -> None:
+        self._reports: dict[str, bytes] = {}
+
+    def kept(self, key: str) -> bytes | None:
+        return self._reports.get(key)
+
+    def keep(self, key: str, report: bytes) -> bytes:
+        return self._reports.setdefault(key, report)
+
+
+class Client:
+    """One respondent's side of a campaign.
+
+    epsilon_cap: the most that the app lets a campaign reveal; a campaign above it is refused before anything is asked.
+    store: where the finished report is kept; files under ~/.lopub/reports unless given.
+    respondent: who answers, where several people share a device; only a hash of it is written.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        *,
+        epsilon_cap: float | str | Decimal | None = None,
+        store: Store | None = None,
+        respondent: str = "self",
+    ) -> None:
+        if epsilon_cap is not None and campaign.loss > epsilon_decimal(epsilon_cap):
+            raise EpsilonTooHigh(
+                f"campaign {campaign.terms.name!r} has epsilon {decimal_up(campaign.loss)}; this app allows {epsilon_cap}"
+            )
+        self._campaign = campaign
+        self._store: Store = FileStore() if store is None else store
+        self._key = f"{campaign.id}-{hashlib.sha256(respondent.encode()).hexdigest()[:32]}"
+
+    def encode(self, record: Mapping[str, Value]) -> Report:
+        """The respondent's report: made from this record, or the one that was made before."""
+        if (kept := self._store.kept(self._key)) is not None:
+            return self._reread(kept)
+        candidates = self._campaign.domain.indices(record)
+        report = randomized(self._campaign, candidates, slot=today(self._campaign), randomness=Randomness())
+        data = report.to_bytes()
+        kept = self._store.keep(self._key, data)
+        return report if kept == data else self._reread(kept)
+
+    def _reread(self, data: bytes) -> Report:
+        try:
+            return Report.from_bytes(data, self._campaign)
+        except ReportRejected as error:
+            raise StoreError(
+                f"the kept report {self._key} is damaged ({error.reason}); restore it, or delete it if it was never sent"
+            ) from None
+
+
+def randomized(campaign: Campaign, candidates: Sequence[int], *, slot: int, randomness: Randomness) -> Report:
+    """A report for the record: its id, then the view, then each block, drawn in this order from one stream."""
+    sizes = campaign.domain.sizes
+    report_id = randomness.take(ID_BYTES)
+    view = campaign.view.draw(sizes, randomness)
+    channels = campaign.channels(view)
+    inputs = [cell(view, candidates, sizes)] if campaign.jointly else [candidates[position] for position in view]
+    outputs = [channel.randomize(x, randomness) for channel, x in zip(channels, inputs, strict=True)]
+    mask = mask_of(view, campaign.mask_bytes) if campaign.view.masked else b""
+    return Report(campaign=campaign.prefix, id=report_id, slot=slot, mask=mask, payload=pack(outputs, channels))
+
+
+def cell(view: Sequence[int], candidates: Sequence[int], sizes: Sequence[int]) -> int:
+    """The number of the view's joint value: domain order, last attribute fastest."""
+    number = 0
+    for position in view:
+        number = number * sizes[position] + candidates[position]
+    return number
+
+
+def today(campaign: Campaign) -> int:
+    """The slot of this day in UTC; refuses a day outside the campaign's schedule."""
+    slot = int(time.time() // SECONDS_A_DAY)
+    schedule = campaign.terms.schedule
+    if schedule and slot not in schedule.slots:
+        day = EPOCH + timedelta(days=slot)
+        raise CampaignError(
+            f"campaign {campaign.terms.name!r} takes reports from {schedule.opens} to {schedule.closes}; today is {day}"
+        )
+    return slot

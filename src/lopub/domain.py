@@ -1,0 +1,470 @@
+"""What may be asked, and in which order: attributes with their candidates.
+
+An attribute turns an answer into the number of a candidate and back. Four kinds: `Categorical`,
+`Boolean`, `IntegerRange`, `Binned`. A missing answer is a candidate of its own, the last, or refused.
+"""
+
+import math
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import ClassVar
+
+from lopub.canonical import Json, Members, normalize, text_at, without_defaults
+from lopub.errors import CampaignError, DomainError
+
+MOST_CANDIDATES = 2**16
+"""Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
+MOST_ATTRIBUTES = 4096
+LONGEST_TEXT = 1000
+
+Value = str | bool | int | float | None
+"""An answer; None where there is none."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+_TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
+_FALSE = ("false", "False", "FALSE", "0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute(ABC):
+    """One question with its candidates, in order; a missing answer, if allowed, is the last of them."""
+
+    type: ClassVar[str]
+
+    name: str
+    missing: bool = False
+    """Whether "no answer" is a candidate of its own; otherwise a record without the answer is refused."""
+    title: str = ""
+    question: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        check_text(self.name, "an attribute's name", CampaignError)
+        n = len(self.texts)
+        if n < 2:
+            raise DomainError(f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask")
+        if n > MOST_CANDIDATES:
+            raise DomainError(f"attribute {self.name!r} has {n:,} candidates; at most {MOST_CANDIDATES:,} are allowed: use bins")
+
+    @property
+    @abstractmethod
+    def answers(self) -> tuple[Value, ...]:
+        """The candidates but for the missing one, as values."""
+
+    @property
+    @abstractmethod
+    def answer_texts(self) -> tuple[str, ...]:
+        """The candidates but for the missing one, as the texts that stand in tables and are hashed."""
+
+    @abstractmethod
+    def _answer_index(self, value: Value) -> int:
+        """The number of the candidate; value is not None."""
+
+    @abstractmethod
+    def _parsed(self, text: str) -> Value:
+        """The answer that a non-empty text in a table stands for."""
+
+    @cached_property
+    def candidates(self) -> tuple[Value, ...]:
+        return self.answers + ((None,) if self.missing else ())
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """One text a candidate; the missing one is the empty text."""
+        return self.answer_texts + (("",) if self.missing else ())
+
+    @property
+    def size(self) -> int:
+        return len(self.texts)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the candidates means something."""
+        return True
+
+    def index(self, value: Value) -> int:
+        """The number of the candidate that this answer is."""
+        if value is not None:
+            return self._answer_index(value)
+        if not self.missing:
+            raise DomainError(f"attribute {self.name!r} has no answer, and the campaign does not take a missing one")
+        return self.size - 1
+
+    def parse(self, text: str) -> Value:
+        """The answer that a text in a table stands for; the empty text is no answer."""
+        return None if text == "" else self._parsed(text)
+
+    def _unlisted(self) -> DomainError:
+        return DomainError(
+            f"attribute {self.name!r} does not list this value ({self.size} candidates); add it to the campaign or map it"
+        )
+
+    def _wrong_type(self, wanted: str, value: object) -> DomainError:
+        return DomainError(f"attribute {self.name!r} takes {wanted}, got {type(value).__name__}")
+
+    def to_json(self) -> dict[str, Json]:
+        """The Table Schema field."""
+        texts: dict[str, Json] = {"title": self.title, "question": self.question, "description": self.description}
+        constraints: dict[str, Json] = {"required": not self.missing, **self._constraints()}
+        common = without_defaults(texts, dict.fromkeys(texts, ""))
+        return {"name": self.name, "type": self.type, "constraints": constraints, **common, **self._members()}
+
+    def _constraints(self) -> dict[str, Json]:
+        return {}
+
+    def _members(self) -> dict[str, Json]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categorical(Attribute):
+    """A choice among listed texts."""
+
+    type: ClassVar[str] = "string"
+    values: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What people are shown instead of the value, where the two differ."""
+    is_ordered: bool = False
+
+    def __post_init__(self) -> None:
+        values = tuple(check_text(value, f"a value of attribute {self.name!r}", DomainError) for value in self.values)
+        object.__setattr__(self, "values", values)
+        if len(set(values)) < len(values):
+            raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
+        if not set(self.labels) <= set(values):
+            raise DomainError(f"attribute {self.name!r} has a label for a value that it does not list")
+        object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in values})
+        super().__post_init__()
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return self.values
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return self.values
+
+    @property
+    def ordered(self) -> bool:
+        return self.is_ordered
+
+    @cached_property
+    def _index_of(self) -> dict[str, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, str):
+            raise self._wrong_type("a text", value)
+        index = self._index_of.get(value)
+        if index is None:
+            index = self._index_of.get(normalize(value))
+        if index is None:
+            raise self._unlisted()
+        return index
+
+    def _parsed(self, text: str) -> Value:
+        return text
+
+    def _constraints(self) -> dict[str, Json]:
+        return {"enum": list(self.values)}
+
+    def _members(self) -> dict[str, Json]:
+        categories: list[Json] = [{"value": value, "label": self.labels[value]} for value in self.values]
+        return {"categories": categories, "categoriesOrdered": self.is_ordered}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boolean(Attribute):
+    """No or yes, in this order."""
+
+    type: ClassVar[str] = "boolean"
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return (False, True)
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return ("false", "true")
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, bool):
+            raise self._wrong_type("true or false", value)
+        return int(value)
+
+    def _parsed(self, text: str) -> Value:
+        if text not in _TRUE + _FALSE:
+            raise self._unlisted()
+        return text in _TRUE
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegerRange(Attribute):
+    """An integer from minimum to maximum, each one a candidate."""
+
+    type: ClassVar[str] = "integer"
+    minimum: int
+    maximum: int
+
+    def __post_init__(self) -> None:
+        if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
+            raise DomainError(
+                f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use a number with bin edges"
+            )
+        super().__post_init__()
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return tuple(range(self.minimum, self.maximum + 1))
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return tuple(str(i) for i in range(self.minimum, self.maximum + 1))
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong_type("an integer", value)
+        if not self.minimum <= value <= self.maximum:
+            raise DomainError(
+                f"attribute {self.name!r} takes integers from {self.minimum} to {self.maximum}; this one is outside"
+            )
+        return value - self.minimum
+
+    def _parsed(self, text: str) -> Value:
+        if not _INTEGER.fullmatch(text):
+            raise DomainError(f"attribute {self.name!r} takes an integer; this text is none")
+        return int(text)
+
+    def _constraints(self) -> dict[str, Json]:
+        return {"minimum": self.minimum, "maximum": self.maximum}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binned(Attribute):
+    """A number in one of the bins (edge, next edge], the lowest edge included.
+
+    edges: canonical decimals (`decimal_text`), each the shortest name of a binary double, so that comparing
+    doubles is exact and every language sorts a number into the same bin.
+    """
+
+    type: ClassVar[str] = "number"
+    edges: tuple[str, ...]
+    clamp: bool = False
+    """Whether a number outside counts as the nearest edge; otherwise it is refused."""
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2:
+            raise DomainError(f"attribute {self.name!r} needs at least 2 bin edges, got {len(self.edges)}")
+        object.__setattr__(self, "edges", tuple(decimal_text(edge, self.name) for edge in self.edges))
+        if any(low >= high for low, high in zip(self.bounds, self.bounds[1:], strict=False)):
+            raise DomainError(f"attribute {self.name!r} has bin edges out of order; each must be above the one before")
+        super().__post_init__()
+
+    @cached_property
+    def bounds(self) -> tuple[float, ...]:
+        """The edges as doubles."""
+        return tuple(float(edge) for edge in self.edges)
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return self.answer_texts
+
+    @cached_property
+    def answer_texts(self) -> tuple[str, ...]:
+        pairs = list(zip(self.edges, self.edges[1:], strict=False))
+        return tuple(f"{'(' if i else '['}{low}, {high}]" for i, (low, high) in enumerate(pairs))
+
+    def _answer_index(self, value: Value) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong_type("a number", value)
+        low, high = self.bounds[0], self.bounds[-1]
+        if value != value or (not self.clamp and not low <= value <= high):  # the first: not a number
+            raise DomainError(
+                f"attribute {self.name!r} takes numbers from {self.edges[0]} to {self.edges[-1]}; this one is outside"
+            )
+        return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
+
+    def _parsed(self, text: str) -> Value:
+        if not _NUMBER.fullmatch(text):
+            raise DomainError(f"attribute {self.name!r} takes a number; this text is none")
+        return float(text)
+
+    def _constraints(self) -> dict[str, Json]:
+        return {} if self.clamp else {"minimum": self.edges[0], "maximum": self.edges[-1]}
+
+    def _members(self) -> dict[str, Json]:
+        return {"bins": {"edges": list(self.edges), "clamp": self.clamp}}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All attributes, in order."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
+            raise DomainError(f"a domain needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes)}")
+        if len(self._position_of) < len(self.attributes):
+            raise DomainError("a domain lists the same attribute twice")
+
+    @cached_property
+    def _position_of(self) -> dict[str, int]:
+        return {attribute.name: i for i, attribute in enumerate(self.attributes)}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(attribute.size for attribute in self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def position(self, name: str) -> int:
+        """Where the attribute stands; refuses a name that is not there."""
+        if name not in self._position_of:
+            raise DomainError(f"there is no attribute {name!r}; the {len(self)} attributes are {_few(self.names)}")
+        return self._position_of[name]
+
+    def positions(self, names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(self.position(name) for name in names)
+
+    def __getitem__(self, name: str) -> Attribute:
+        return self.attributes[self.position(name)]
+
+    def indices(self, record: Mapping[str, Value]) -> tuple[int, ...]:
+        """The record as candidate numbers, in order; it must answer every attribute and no other."""
+        if len(record) != len(self) or any(name not in record for name in self.names):
+            raise self._misfit(record)
+        return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
+
+    def _misfit(self, record: Mapping[str, Value]) -> DomainError:
+        for name in self.names:
+            if name not in record:
+                return DomainError(f"the record lacks attribute {name!r}; give None for no answer")
+        unknown = min(str(name) for name in record if name not in self._position_of)
+        return DomainError(f"the record has an attribute {unknown!r} that the campaign does not ask for")
+
+    def to_json(self) -> dict[str, Json]:
+        """The Table Schema."""
+        return {"fields": [attribute.to_json() for attribute in self.attributes]}
+
+
+def attribute_from_json(value: Json, where: str) -> Attribute:
+    """The attribute that a Table Schema field describes."""
+    members = Members(value, where)
+    kind = members.text("type")
+    constraints = members.members("constraints")
+    texts = {key: members.text(key, "") for key in ("title", "question", "description")}
+    name, missing = members.text("name"), not constraints.boolean("required")
+    if kind not in _READERS:
+        raise CampaignError(f"{members.path('type')} must be one of {', '.join(_READERS)}")
+    attribute = _READERS[kind](members, constraints, {"name": name, "missing": missing, **texts})
+    constraints.done()
+    members.done()
+    return attribute
+
+
+def domain_from_json(members: Members) -> Domain:
+    """The domain of a Table Schema."""
+    fields = members.items("fields")
+    members.done()
+    return Domain(tuple(attribute_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields)))
+
+
+def _categorical(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
+    labels: dict[str, str] = {}
+    categories = members.items("categories")
+    for i, item in enumerate(categories):
+        category = Members(item, f"{members.path('categories')}[{i}]")
+        labels[category.text("value")] = category.text("label")
+        category.done()
+    if len(labels) < len(categories):
+        raise DomainError(f"attribute {common['name']!r} lists the same candidate twice")
+    if constraints.texts("enum") != tuple(labels):
+        raise CampaignError(f"{constraints.path('enum')} must list the same values as the categories, in the same order")
+    return Categorical(values=tuple(labels), labels=labels, is_ordered=members.boolean("categoriesOrdered"), **common)  # type: ignore[arg-type]
+
+
+def _boolean(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
+    return Boolean(**common)  # type: ignore[arg-type]
+
+
+def _integer(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
+    return IntegerRange(minimum=constraints.integer("minimum"), maximum=constraints.integer("maximum"), **common)  # type: ignore[arg-type]
+
+
+def _binned(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
+    bins = members.members("bins")
+    attribute = Binned(edges=bins.texts("edges"), clamp=bins.boolean("clamp"), **common)  # type: ignore[arg-type]
+    bins.done()
+    if not attribute.clamp and (constraints.text("minimum"), constraints.text("maximum")) != (
+        attribute.edges[0],
+        attribute.edges[-1],
+    ):
+        raise CampaignError(f"{constraints.path('minimum')} and maximum must equal the outer bin edges")
+    return attribute
+
+
+_READERS = {"string": _categorical, "boolean": _boolean, "integer": _integer, "number": _binned}
+
+
+def check_text(text: str, what: str, error: type[CampaignError] | type[DomainError]) -> str:
+    """The text in normal form C; refuses an empty, overlong or unprintable one."""
+    if not isinstance(text, str) or not text:
+        raise error(f"{what} must be a non-empty text")
+    if len(text) > LONGEST_TEXT:
+        raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {len(text)}")
+    if any(ord(c) < 32 or ord(c) == 127 for c in text):
+        raise error(f"{what} must not contain control characters")
+    return normalize(text)
+
+
+def decimal_text(number: str | float | int, name: str) -> str:
+    """A bin edge as the shortest plain decimal of its double.
+
+    >>> decimal_text(1e-05, "x"), decimal_text("17.0", "x"), decimal_text(-0.0, "x")
+    ('0.00001', '17', '0')
+    """
+    try:
+        double = float(number)
+        if not math.isfinite(double) or abs(double) > 1e15:
+            raise InvalidOperation
+    except (ValueError, ArithmeticError):
+        raise DomainError(f"attribute {name!r} has a bin edge that is no number within 1e15 of zero") from None
+    plain = format(Decimal(repr(double)), "f")
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "0") else plain
+
+
+def _few(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown}, …"
+
+
+__all__ = [
+    "Attribute",
+    "Binned",
+    "Boolean",
+    "Categorical",
+    "Domain",
+    "IntegerRange",
+    "Value",
+    "attribute_from_json",
+    "check_text",
+    "domain_from_json",
+    "text_at",
+]

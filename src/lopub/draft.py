@@ -1,0 +1,171 @@
+"""From a wish to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+
+from lopub.campaign import MOST_CODED_CELLS, Campaign
+from lopub.domain import Domain
+from lopub.errors import CampaignError, CodesCollide
+from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
+from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
+from lopub.mechanism.bloom import BloomChannel
+from lopub.terms import Terms
+from lopub.view import AllAttributes, Fill, Sample, ViewRule
+
+PAPER_BITS = 128
+PAPER_HASHES = 4
+"""The paper's m and h for non-binary data: what `bloom` uses unless told."""
+MOST_SALTS = 1000
+CELLS_PER_ODDS = 6
+"""`fill` takes e^eps / 6 cells, which keeps about nine of ten answers."""
+
+Bits = int | Mapping[str, int]
+Build = Callable[[Mechanism], Campaign]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the maker of a campaign asks for. Exactly one of epsilon and flip_probability."""
+
+    epsilon: float | str | Decimal | None = None
+    """Of a whole report. Alone: the best known mechanism and view for it."""
+    flip_probability: float | str | Decimal | None = None
+    """The paper's f: each bit is redrawn with it. Alone: the paper's choice, `bloom`, all attributes, separately."""
+    mechanism: str | None = None
+    view: ViewRule | None = None
+    jointly: bool | None = None
+    n_bits: int | None = None
+    n_hashes: int | None = None
+    false_positive_rate: float | None = None
+    """Instead of bits and hashes: the paper's equations."""
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.flip_probability is None):
+            raise CampaignError("give either epsilon or flip_probability")
+        if self.mechanism is not None and self.mechanism not in Mechanism.known:
+            raise CampaignError(f"mechanism must be one of {', '.join(sorted(Mechanism.known))}, got {self.mechanism!r}")
+        filters = (self.n_bits, self.n_hashes, self.false_positive_rate)
+        if any(value is not None for value in filters) and self.mechanism not in (None, "bloom"):
+            raise CampaignError(f"bits, hashes and false_positive_rate belong to mechanism 'bloom', not to {self.mechanism!r}")
+        if self.false_positive_rate is not None and (self.n_bits is not None or self.n_hashes is not None):
+            raise CampaignError("give either false_positive_rate, or bits and hashes")
+        if self.flip_probability is not None and self.mechanism not in (None, "bloom", "unary"):
+            raise CampaignError(f"flip_probability belongs to 'bloom' and 'unary'; give epsilon for {self.mechanism!r}")
+
+    @property
+    def wants_filters(self) -> bool:
+        return (self.n_bits, self.n_hashes, self.false_positive_rate) != (None, None, None)
+
+
+def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
+    """A campaign whose true epsilon is at most the wished one, and as near to it as its integers allow."""
+    rule, mechanism, jointly = _choice(domain, wish)
+    rule.check(domain.sizes, jointly)  # before anything is derived from it
+
+    def build(mechanism: Mechanism) -> Campaign:
+        return Campaign(domain=domain, mechanism=mechanism, view=rule, jointly=jointly, terms=terms)
+
+    counts = (1,) if jointly else rule.view_sizes(len(domain))
+    if mechanism == "bloom":
+        return _bloom_campaign(build, wish, counts, _filters(domain, wish, rule, jointly))
+    if wish.flip_probability is not None:
+        return build(Unary(dict.fromkeys(counts, change_units_of(wish.flip_probability)), symmetric=True))
+    odds = {n: odds_for(_epsilon(wish), n) for n in counts}
+    return build({"direct": Direct, "subset": Subset, "unary": Unary}[mechanism](odds))
+
+
+def _epsilon(wish: Wish) -> Decimal:
+    return epsilon_decimal(wish.epsilon if wish.epsilon is not None else "")
+
+
+def _choice(domain: Domain, wish: Wish) -> tuple[ViewRule, str, bool]:
+    """View, mechanism, jointly or not: as wished, and where the wish is silent, the best known choice."""
+    if wish.flip_probability is not None or wish.wants_filters or wish.mechanism == "bloom":
+        return wish.view or AllAttributes(), wish.mechanism or "bloom", bool(wish.jointly)
+    epsilon = _epsilon(wish)
+    best = best_known(domain, epsilon)
+    mechanism = wish.mechanism or ("direct" if isinstance(wish.view, Fill) else best[1])
+    rule = wish.view
+    if rule is None:
+        rule = best[0] if mechanism == best[1] else _usual_view(domain, mechanism, epsilon)
+    jointly = wish.jointly if wish.jointly is not None else not isinstance(rule, AllAttributes) or len(domain) == 1
+    return rule, mechanism, jointly
+
+
+def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
+    """The one place of this rule. One view, randomized jointly with the whole budget: `direct` on as many attributes
+    as fit into e^eps / 6 cells, where that holds at least the median pair; else `subset` on sampled pairs."""
+    cells = fill_cells(epsilon)
+    if len(domain) == 1:
+        return AllAttributes(), "direct" if domain.sizes[0] <= cells else "subset"
+    pairs = sorted(one * other for one, other in combinations(domain.sizes, 2))
+    if cells >= pairs[len(pairs) // 2]:
+        return Fill(cells), "direct"
+    return Sample(2), "subset"
+
+
+def fill_cells(epsilon: Decimal) -> int:
+    """floor(e^eps / 6), kept within what `direct` can number."""
+    return min(int(epsilon.exp()) // CELLS_PER_ODDS, Direct.largest_block)
+
+
+def _usual_view(domain: Domain, mechanism: str, epsilon: Decimal) -> ViewRule:
+    if len(domain) == 1:
+        return AllAttributes()
+    if mechanism == "direct":
+        return Fill(max(4, fill_cells(epsilon)))
+    return Sample(2)
+
+
+def _bloom_campaign(build: Build, wish: Wish, counts: tuple[int, ...], filters: tuple[Bits, int]) -> Campaign:
+    """Try salts until no two candidates share a filter, then set the noise for the filters that came out."""
+    for salt in range(MOST_SALTS):
+        try:
+            return _salted(build, wish, counts, filters, str(salt))
+        except CodesCollide:
+            continue
+    raise CampaignError(f"in {MOST_SALTS:,} tries no salt gave every candidate a filter of its own; raise bits")
+
+
+def _salted(build: Build, wish: Wish, counts: tuple[int, ...], filters: tuple[Bits, int], salt: str) -> Campaign:
+    if wish.flip_probability is not None:
+        return build(Bloom(dict.fromkeys(counts, change_units_of(wish.flip_probability)), *filters, salt))
+    quiet = build(Bloom(dict.fromkeys(counts, UNIT // 4), *filters, salt))  # any noise: only the filters matter here
+    units = {n: change_units_for(_epsilon(wish), _distance(quiet, n)) for n in counts}
+    return build(Bloom(units, *filters, salt))
+
+
+def _filters(domain: Domain, wish: Wish, rule: ViewRule, jointly: bool) -> tuple[Bits, int]:
+    """m and h: as given, by the paper's equations from a false-positive rate, or the paper's usual ones."""
+    bits: Bits
+    if wish.false_positive_rate is None:
+        bits = PAPER_BITS if wish.n_bits is None else wish.n_bits
+        n_hashes = PAPER_HASHES if wish.n_hashes is None else wish.n_hashes
+    else:
+        rate = wish.false_positive_rate
+        n_hashes = hashes_for(rate)
+        each = {attribute.name: bits_for(rate, attribute.size) for attribute in domain.attributes}
+        bits = bits_for(rate, rule.most_cells(domain.sizes)) if jointly else each
+    Bloom({1: UNIT // 4}, bits, n_hashes)  # refuses what cannot be before codes are counted
+    most = [rule.most_cells(domain.sizes)] if jointly else list(domain.sizes)
+    lengths = [bits] * len(most) if isinstance(bits, int) else list(bits.values())
+    for n_bits, cells in zip(lengths, most, strict=True):
+        if math.comb(n_bits, n_hashes) < min(cells, MOST_CODED_CELLS):
+            raise CampaignError(
+                f"{n_bits} bits with {n_hashes} hashes give {math.comb(n_bits, n_hashes):,} filters,"
+                f" too few for {cells:,} candidates; raise bits"
+            )
+    return bits, n_hashes
+
+
+def _distance(campaign: Campaign, n_blocks: int) -> int:
+    """In how many bits the codes of two whole reports of so many blocks differ at most."""
+    channels = [channel for channel in campaign.coded_channels if isinstance(channel, BloomChannel)]
+    if campaign.jointly:
+        return max(channel.distance for channel in channels)
+    d = len(campaign.domain)
+    distances = [Decimal(channel.distance) for channel in channels[:d]]
+    return int(campaign.view.worst(lambda n: distances if n == n_blocks else [Decimal(0)] * d, d))

@@ -1,0 +1,70 @@
+"""Every exception of LoPub.
+
+    LopubError
+    ├── CampaignError (ValueError)      a campaign, or a wish for one, that cannot be
+    │   ├── CodesCollide                two candidates share a code; another salt may part them
+    │   └── EpsilonTooHigh              a campaign that reveals more than the app allows
+    ├── DomainError (ValueError)        a value, a record or an attribute that does not fit
+    ├── ReportRejected (ValueError)     a report to refuse; carries its Reason; counted, not retried
+    └── StoreError (OSError)            a file or directory that cannot be read or written
+
+The first three are the caller's or the sender's mistake, the last the machine's. Anything else
+that comes out of LoPub is a bug of ours. No message ever contains a raw answer.
+"""
+
+from enum import StrEnum
+
+
+class LopubError(Exception):
+    """Anything that LoPub raises on purpose."""
+
+
+class CampaignError(LopubError, ValueError):
+    """A campaign that does not hold together."""
+
+
+class CodesCollide(CampaignError):
+    """Two candidates of one block share a code, so that no report could tell them apart."""
+
+
+class EpsilonTooHigh(CampaignError):
+    """A campaign whose epsilon is above the cap that the app set."""
+
+
+class DomainError(LopubError, ValueError):
+    """An attribute, a value or a record that does not fit; names the attribute, never the value."""
+
+
+class StoreError(LopubError, OSError):
+    """A file or directory that cannot be read or written."""
+
+
+class Reason(StrEnum):
+    """Why a report is refused. The words are part of the format: they never change."""
+
+    LENGTH = "length"
+    """Fewer or more bytes than this campaign and this view need."""
+    VERSION = "version"
+    """The first byte names a report version that this program does not know."""
+    CAMPAIGN = "campaign"
+    """The report was made for another campaign."""
+    SLOT = "slot"
+    """The day lies outside the campaign's schedule."""
+    VIEW = "view"
+    """The view mask names a set of attributes that this campaign cannot draw."""
+    PADDING = "padding"
+    """A padding bit behind the last bit is not zero."""
+    RANGE = "range"
+    """A number is not below the number of cells of its block."""
+    WEIGHT = "weight"
+    """A `subset` block has the wrong number of ones."""
+    JSON = "json"
+    """The JSON twin is no such object, or a member has the wrong type or alphabet."""
+
+
+class ReportRejected(LopubError, ValueError):
+    """A report that must not be counted, with the enumerated reason."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason

@@ -1,0 +1,133 @@
+"""Privacy arithmetic: integers over UNIT, and logarithms that are rounded to the safe side.
+
+A probability is decided in integers, never in floats. An epsilon is a Decimal that is never below the
+true value; it becomes a float only for display, rounded up once more.
+"""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from lopub.errors import CampaignError
+
+UNIT = 2**32
+"""Probabilities and odds are integers over this."""
+
+LARGEST_EPSILON = 200
+"""Nothing is hidden long before this; above it a wish is a slip of the keyboard."""
+
+_UP = Context(prec=50, rounding=ROUND_CEILING)
+_DOWN = Context(prec=150, rounding=ROUND_FLOOR)  # e^200 * 2^32 has 97 digits
+_ULP = Decimal("1e-48")  # relative; covers the half-even rounding of Decimal.ln at 50 digits
+
+
+def log_up(ratio: Fraction) -> Decimal:
+    """ln(ratio) for a ratio of at least 1, never below the true value, within 1e-46 of it.
+
+    >>> log_up(Fraction(1)) >= 0
+    True
+    """
+    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return _UP.multiply(_UP.ln(quotient), 1 + _ULP)
+
+
+def total_up(losses: list[Decimal]) -> Decimal:
+    """The sum, never below the true value."""
+    total = Decimal(0)
+    for loss in losses:
+        total = _UP.add(total, loss)
+    return total
+
+
+def times_up(loss: Decimal, times: int) -> Decimal:
+    """loss * times, never below the true value."""
+    return _UP.multiply(loss, Decimal(times))
+
+
+def float_up(value: Decimal) -> float:
+    """The smallest double that is not below the value."""
+    near = float(value)
+    return near if Decimal(near) >= value else math.nextafter(near, math.inf)
+
+
+def decimal_up(value: Decimal, places: int = 6) -> str:
+    """The value with so many decimals, rounded up: what people are shown.
+
+    >>> decimal_up(Decimal("8.7888984001"))
+    '8.788899'
+    """
+    return str(value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
+
+
+def epsilon_decimal(epsilon: float | int | str | Decimal) -> Decimal:
+    """A wished epsilon as the exact decimal that was written; refuses what is no budget."""
+    try:
+        value = epsilon if isinstance(epsilon, Decimal) else Decimal(str(epsilon))
+    except ArithmeticError:
+        raise CampaignError("epsilon must be a number above 0") from None
+    if not value.is_finite() or not 0 < value <= LARGEST_EPSILON:
+        raise CampaignError(f"epsilon must be above 0 and at most {LARGEST_EPSILON}, got {epsilon}")
+    return value
+
+
+def odds_for(epsilon: Decimal, n_blocks: int) -> int:
+    """The largest odds A with ln(A / UNIT) <= epsilon / n_blocks: floor(e^(epsilon / n_blocks) * UNIT)."""
+    share = _DOWN.divide(epsilon, Decimal(n_blocks))
+    odds = int(_DOWN.multiply(_DOWN.exp(share), Decimal(UNIT)))
+    # exp() rounds half to even: at 150 digits it can only be a hair above; step back if it is.
+    while times_up(log_up(Fraction(odds, UNIT)), n_blocks) > epsilon and odds > UNIT:
+        odds -= 1
+    if odds <= UNIT:
+        raise CampaignError(
+            f"epsilon {epsilon} over {n_blocks} blocks leaves nothing of the answers; raise epsilon or ask fewer attributes a report"
+        )
+    return odds
+
+
+def change_units_for(epsilon: Decimal, distance: int) -> int:
+    """The smallest change probability, in units of 1 / UNIT, with distance * ln((1 - c) / c) <= epsilon.
+
+    distance: how many bits two reports' codes differ in at most, over the whole report.
+    """
+    share = _DOWN.divide(epsilon, Decimal(distance))
+    odds = _DOWN.exp(share)
+    units = int(Decimal(UNIT) / (1 + odds)) + 1
+    while units > 1 and times_up(flip_loss(units - 1), distance) <= epsilon:
+        units -= 1
+    while units < UNIT // 2 and times_up(flip_loss(units), distance) > epsilon:
+        units += 1
+    if units >= UNIT // 2:
+        raise CampaignError(f"epsilon {epsilon} over {distance} bits leaves nothing of the answers; raise epsilon or ask less")
+    return units
+
+
+def flip_loss(change_units: int) -> Decimal:
+    """What one differing bit reveals at most: ln((1 - c) / c), the paper's ln((2 - f) / f)."""
+    return log_up(Fraction(UNIT - change_units, change_units))
+
+
+def change_units_of(flip_probability: float | str | Decimal) -> int:
+    """The paper's f, halved into units of 1 / UNIT and rounded up: towards more noise."""
+    try:
+        f = Fraction(str(flip_probability))
+    except ValueError:
+        raise CampaignError("flip_probability must be a number between 0 and 1, both excluded") from None
+    if not 0 < f < 1:
+        raise CampaignError(f"flip_probability must lie between 0 and 1, both excluded, got {flip_probability}")
+    return check_change_units(math.ceil(f * UNIT / 2))
+
+
+def check_change_units(change_units: int) -> int:
+    """At 0 nothing would be hidden; at UNIT / 2 nothing would be kept."""
+    if not 0 < change_units < UNIT // 2:
+        raise CampaignError(f"change_units must lie in 1..{UNIT // 2 - 1}, got {change_units}")
+    return change_units
+
+
+def check_odds(odds: int) -> int:
+    """Odds of 1 (A = UNIT) would keep nothing of the answer."""
+    if odds <= UNIT:
+        raise CampaignError(f"odds must be above {UNIT}, got {odds}")
+    if odds.bit_length() > 330:  # e^200 * 2^32 has 321 bits
+        raise CampaignError(f"odds must stay below e^{LARGEST_EPSILON} * 2^32")
+    return odds

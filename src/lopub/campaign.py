@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Self
 
 from lopub.canonical import Json, Members, canonical_bytes, parse_canonical
-from lopub.domain import Domain, domain_from_json
+from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import decimal_up, float_up
 from lopub.files import write_whole
 from lopub.mechanism import Block, Channel, Mechanism, mechanism_from_json, n_cells
+from lopub.schema import domain_from_json
 from lopub.terms import Terms, terms_from_json
 from lopub.view import View, ViewRule, view_from_json
 
@@ -140,10 +141,14 @@ class Campaign:
         """The same as a double, rounded up."""
         return float_up(self.loss)
 
-    def epsilon_of(self, name: str) -> float:
+    def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
         alone. In a jointly randomized view that is the whole epsilon, not the smaller figure of a projection."""
-        return float_up(max(self._losses_of(self.domain.position(name)), default=Decimal(0)))
+        return max(self._losses_of(self.domain.position(name)), default=Decimal(0))
+
+    def epsilon_of(self, name: str) -> float:
+        """The same as a double, rounded up."""
+        return float_up(self.loss_of(name))
 
     def _losses_of(self, position: int) -> list[Decimal]:
         if not self.jointly:

@@ -6,7 +6,7 @@ exactly). Keys in code-point order, no spaces, UTF-8, every text in Unicode norm
 
 import json
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from lopub.errors import CampaignError
@@ -163,7 +163,3 @@ def integer_at(value: Json, where: str) -> int:
 def without_defaults(members: Mapping[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
     """The members that differ from their default: a campaign writes nothing that goes without saying."""
     return {key: value for key, value in members.items() if key not in defaults or defaults[key] != value}
-
-
-def as_json(items: Sequence[Json]) -> list[Json]:
-    return list(items)

@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.canonical import Json, Members, normalize, text_at, without_defaults
+from lopub.canonical import Json, normalize, without_defaults
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
@@ -363,65 +363,6 @@ class Domain:
         return {"fields": [attribute.to_json() for attribute in self.attributes]}
 
 
-def attribute_from_json(value: Json, where: str) -> Attribute:
-    """The attribute that a Table Schema field describes."""
-    members = Members(value, where)
-    kind = members.text("type")
-    constraints = members.members("constraints")
-    texts = {key: members.text(key, "") for key in ("title", "question", "description")}
-    name, missing = members.text("name"), not constraints.boolean("required")
-    if kind not in _READERS:
-        raise CampaignError(f"{members.path('type')} must be one of {', '.join(_READERS)}")
-    attribute = _READERS[kind](members, constraints, {"name": name, "missing": missing, **texts})
-    constraints.done()
-    members.done()
-    return attribute
-
-
-def domain_from_json(members: Members) -> Domain:
-    """The domain of a Table Schema."""
-    fields = members.items("fields")
-    members.done()
-    return Domain(tuple(attribute_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields)))
-
-
-def _categorical(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
-    labels: dict[str, str] = {}
-    categories = members.items("categories")
-    for i, item in enumerate(categories):
-        category = Members(item, f"{members.path('categories')}[{i}]")
-        labels[category.text("value")] = category.text("label")
-        category.done()
-    if len(labels) < len(categories):
-        raise DomainError(f"attribute {common['name']!r} lists the same candidate twice")
-    if constraints.texts("enum") != tuple(labels):
-        raise CampaignError(f"{constraints.path('enum')} must list the same values as the categories, in the same order")
-    return Categorical(values=tuple(labels), labels=labels, is_ordered=members.boolean("categoriesOrdered"), **common)  # type: ignore[arg-type]
-
-
-def _boolean(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
-    return Boolean(**common)  # type: ignore[arg-type]
-
-
-def _integer(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
-    return IntegerRange(minimum=constraints.integer("minimum"), maximum=constraints.integer("maximum"), **common)  # type: ignore[arg-type]
-
-
-def _binned(members: Members, constraints: Members, common: dict[str, str | bool]) -> Attribute:
-    bins = members.members("bins")
-    attribute = Binned(edges=bins.texts("edges"), clamp=bins.boolean("clamp"), **common)  # type: ignore[arg-type]
-    bins.done()
-    if not attribute.clamp and (constraints.text("minimum"), constraints.text("maximum")) != (
-        attribute.edges[0],
-        attribute.edges[-1],
-    ):
-        raise CampaignError(f"{constraints.path('minimum')} and maximum must equal the outer bin edges")
-    return attribute
-
-
-_READERS = {"string": _categorical, "boolean": _boolean, "integer": _integer, "number": _binned}
-
-
 def check_text(text: str, what: str, error: type[CampaignError] | type[DomainError]) -> str:
     """The text in normal form C; refuses an empty, overlong or unprintable one."""
     if not isinstance(text, str) or not text:
@@ -453,18 +394,3 @@ def decimal_text(number: str | float | int, name: str) -> str:
 def _few(names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:8])
     return shown if len(names) <= 8 else f"{shown}, …"
-
-
-__all__ = [
-    "Attribute",
-    "Binned",
-    "Boolean",
-    "Categorical",
-    "Domain",
-    "IntegerRange",
-    "Value",
-    "attribute_from_json",
-    "check_text",
-    "domain_from_json",
-    "text_at",
-]

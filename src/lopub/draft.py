@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations
+from pathlib import Path
 
 from lopub.campaign import MOST_CODED_CELLS, Campaign
+from lopub.canonical import Members, parse
 from lopub.domain import Domain
-from lopub.errors import CampaignError, CodesCollide
+from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
 from lopub.mechanism.bloom import BloomChannel
-from lopub.terms import Terms
+from lopub.schema import domain_from_json
+from lopub.terms import Terms, terms_from_json
 from lopub.view import AllAttributes, Fill, Sample, ViewRule
 
 PAPER_BITS = 128
@@ -58,6 +61,21 @@ class Wish:
     @property
     def wants_filters(self) -> bool:
         return (self.n_bits, self.n_hashes, self.false_positive_rate) != (None, None, None)
+
+
+def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
+    """The fields and terms of a draft: a campaign without mechanism and privacy, in any spelling of JSON."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(f"cannot read draft {path}: {error.strerror}") from None
+    try:
+        members = Members(parse(data), "")
+        domain, terms = domain_from_json(members.members("schema")), terms_from_json(members)
+        members.done()
+        return domain, terms
+    except (CampaignError, DomainError) as error:
+        raise CampaignError(f"{path}: {error}") from None
 
 
 def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:

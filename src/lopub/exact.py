@@ -79,7 +79,7 @@ def odds_for(epsilon: Decimal, n_blocks: int) -> int:
         odds -= 1
     if odds <= UNIT:
         raise CampaignError(
-            f"epsilon {epsilon} over {n_blocks} blocks leaves nothing of the answers; raise epsilon or ask fewer attributes a report"
+            f"epsilon {epsilon} over {n_blocks} blocks leaves nothing of the answers; raise epsilon or ask less in a report"
         )
     return odds
 

@@ -29,7 +29,7 @@ def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bi
     of the last, incomplete multiple of m are thrown away, so that every position is equally likely.
 
     >>> positions("0", ("gender",), ("F",), n_bits=8, n_hashes=2)
-    (1, 3)
+    (1, 4)
     """
     fields = (TAG, salt.encode(), *(name.encode() for name in names), *(text.encode() for text in texts))
     prefix = b"".join(len(part).to_bytes(4) + part for part in fields)

@@ -1,0 +1,46 @@
+# make demo   a walk through what exists, on made-up people
+# make test   everything that the gate asks for
+# make bench  figures; long
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types unit bench golden clean
+
+$(VENV)/.ready:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "LoPub needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.ready pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[all]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.ready pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[all,dev]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/first_steps.py
+
+test: lint types unit
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev
+	$(BIN)/pytest -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/client.py
+
+golden: $(VENV)/.dev
+	$(BIN)/python tests/golden/make_vectors.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,44 @@
+"""The command line: one file per command. The only place that prints."""
+
+from typing import Annotated
+
+import typer
+
+from lopub import __version__
+from lopub.cli import campaign
+from lopub.cli.console import out, refuse, silence_broken_pipe
+from lopub.errors import LopubError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(campaign.app, name="campaign")
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Learn about a crowd from answers that are randomized on each person's own device.
+
+    A campaign says what is asked and how it is randomized; clients turn records into noisy reports.
+
+    Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.
+    """
+    if version:
+        out.print(f"lopub {__version__}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """Run the command line; a user's mistake ends in one sentence, never in a traceback."""
+    try:
+        app(prog_name="lopub")
+    except LopubError as error:
+        refuse(error)
+    except BrokenPipeError:
+        silence_broken_pipe()

@@ -1,0 +1,195 @@
+"""`lopub campaign`: make one, look at it, check it."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lopub.campaign import Campaign
+from lopub.cli.console import out, print_json, table
+from lopub.draft import Wish, draft_from_file, make_campaign
+from lopub.exact import decimal_up
+from lopub.view import view_from_text
+
+app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
+
+File = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the campaign.", show_default=False)]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(
+        metavar="E",
+        help="Privacy budget of a whole report; alone, the best known mechanism and view are chosen.",
+        rich_help_panel="Privacy",
+    ),
+]
+Flip = Annotated[
+    str | None,
+    typer.Option("--flip-probability", metavar="F", help="The paper's f (bloom and unary).", rich_help_panel="Privacy"),
+]
+Bits = Annotated[int | None, typer.Option(metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
+Hashes = Annotated[int | None, typer.Option(metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")]
+Rate = Annotated[
+    float | None,
+    typer.Option("--false-positive-rate", metavar="P", help="Instead of bits and hashes.", rich_help_panel="Privacy"),
+]
+MechanismName = Annotated[
+    str | None,
+    typer.Option("--mechanism", metavar="NAME", help="bloom, unary, subset or direct.", rich_help_panel="Privacy"),
+]
+ViewText = Annotated[
+    str | None,
+    typer.Option("--view", metavar="VIEW", help="all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"),
+]
+Jointly = Annotated[
+    bool | None,
+    typer.Option(
+        "--jointly/--separately",
+        help="Randomize a view as one block, or each attribute with its share of the budget.",
+        rich_help_panel="Privacy",
+        show_default=False,
+    ),
+]
+
+
+def wish_of(
+    epsilon: str | None,
+    flip_probability: str | None,
+    bits: int | None,
+    hashes: int | None,
+    false_positive_rate: float | None,
+    mechanism: str | None,
+    view: str | None,
+    jointly: bool | None,
+) -> Wish:
+    """The options as one wish."""
+    return Wish(
+        epsilon=epsilon,
+        flip_probability=flip_probability,
+        n_bits=bits,
+        n_hashes=hashes,
+        false_positive_rate=false_positive_rate,
+        mechanism="direct" if view == "fill" and mechanism is None else mechanism,
+        view=None if view in (None, "fill") else view_from_text(view),
+        jointly=jointly,
+    )
+
+
+@app.command()
+def make(
+    draft: Annotated[
+        Path, typer.Argument(metavar="DRAFT", help="Fields and terms as JSON, in any spelling.", show_default=False)
+    ],
+    output: Output,
+    epsilon: Epsilon = None,
+    flip_probability: Flip = None,
+    bits: Bits = None,
+    hashes: Hashes = None,
+    false_positive_rate: Rate = None,
+    mechanism: MechanismName = None,
+    view: ViewText = None,
+    jointly: Jointly = None,
+    force: Force = False,
+) -> None:
+    """Make a campaign from a draft that lists its fields, and a privacy budget.
+
+    A draft is JSON such as `{"name": "alumni", "schema": {"fields": [{"name": "gender", "type": "string",
+    "categories": ["F", "M"]}, {"name": "age", "type": "integer", "constraints": {"minimum": 25, "maximum": 60}}]}}`.
+
+    Example: `lopub campaign make draft.json -o campaign.json --epsilon 4`
+    """
+    wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    domain, terms = draft_from_file(draft)
+    campaign = make_campaign(domain, terms, wish)
+    campaign.save(output, force=force)
+    print_summary(campaign)
+    out.print(f"written: {output}", markup=False)
+
+
+@app.command()
+def show(path: File, as_json: AsJson = False) -> None:
+    """Show what a campaign asks, what it reveals at most, and how long a report is.
+
+    Example: `lopub campaign show campaign.json`
+    """
+    campaign = Campaign.load(path)
+    if as_json:
+        print_json(described(campaign))
+        return
+    print_fields(campaign)
+    print_summary(campaign)
+
+
+@app.command()
+def check(
+    path: File,
+    expected_id: Annotated[
+        str | None, typer.Option("--id", metavar="HEX", help="The id that the campaign must have.", show_default=False)
+    ] = None,
+) -> None:
+    """Check that a campaign file is whole, canonical, and (with --id) the one that was announced.
+
+    Example: `lopub campaign check campaign.json --id 4f1c…`
+    """
+    campaign = Campaign.load(path, expected_id=expected_id)
+    out.print(f"ok: campaign {campaign.id}", markup=False)
+
+
+def described(campaign: Campaign) -> dict[str, Any]:
+    """What `show` shows, for programs."""
+    return {
+        "id": campaign.id,
+        "name": campaign.terms.name,
+        "epsilon": campaign.epsilon,
+        "mechanism": campaign.mechanism.to_json(),
+        "view": str(campaign.view),
+        "randomize": "jointly" if campaign.jointly else "separately",
+        "longest_report_bytes": campaign.longest_report,
+        "min_reports": campaign.terms.min_reports,
+        "attributes": [
+            {"name": a.name, "type": a.type, "candidates": list(a.texts), "epsilon": campaign.epsilon_of(a.name)}
+            for a in campaign.domain.attributes
+        ],
+    }
+
+
+def print_fields(campaign: Campaign) -> None:
+    """One row an attribute."""
+    fields = table("attribute", "type", "candidates", "values", "epsilon", right=("candidates", "epsilon"))
+    for attribute in campaign.domain.attributes:
+        epsilon = decimal_up(campaign.loss_of(attribute.name), 3)
+        fields.add_row(attribute.name, attribute.type, str(attribute.size), values_in_short(attribute.texts), epsilon)
+    out.print(fields)
+    out.print()
+
+
+def values_in_short(texts: tuple[str, ...]) -> str:
+    """The first few candidates and the last.
+
+    >>> values_in_short(("a", "b", "c", "d", "e", "f", ""))
+    'a, b, c, d … (missing)'
+    """
+    shown = [text or "(missing)" for text in texts]
+    return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
+
+
+def print_summary(campaign: Campaign) -> None:
+    """The totals: what a steward decides by."""
+    how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
+    rows = {
+        "campaign": f"{campaign.terms.name}  {campaign.id[:16]}…",
+        "mechanism": campaign.mechanism.name,
+        "view": f"{campaign.view}, randomized {how}",
+        "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
+        "report": f"at most {campaign.longest_report:,} bytes",
+        "min_reports": f"{campaign.terms.min_reports:,}",
+    }
+    if campaign.terms.schedule:
+        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}"
+    summary = table("", "")
+    summary.show_header = False
+    for name, value in rows.items():
+        summary.add_row(name, value)
+    out.print(summary)

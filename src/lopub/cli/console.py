@@ -1,0 +1,44 @@
+"""What all commands share: where they print, and how a refusal looks."""
+
+import json
+import os
+import sys
+from typing import Any, NoReturn
+
+from rich.console import Console
+from rich.table import Table
+
+from lopub.errors import LopubError
+
+out = Console(soft_wrap=False, highlight=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A plain table; the columns named in `right` hold numbers."""
+    result = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 3, 0, 0))
+    for column in columns:
+        result.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return result
+
+
+def print_json(value: Any) -> None:
+    """Machine-readable, and nothing else, on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def note(text: str) -> None:
+    """Something worth knowing, on standard error, so that piped output stays clean."""
+    err.print(text, markup=False)
+
+
+def refuse(error: LopubError) -> NoReturn:
+    """One sentence, exit code 1, no traceback."""
+    err.print(f"lopub: {error}", markup=False)
+    sys.exit(1)
+
+
+def silence_broken_pipe() -> NoReturn:
+    """`lopub … | head` is no mistake."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)

@@ -22,7 +22,7 @@ $(VENV)/.dev: $(VENV)/.ready pyproject.toml
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/first_steps.py
+	$(BIN)/lopub demo --force
 
 test: lint types unit
 
@@ -38,6 +38,7 @@ unit: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/simulate.py
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lopub.batch import ReportBatch
     from lopub.campaign import Campaign
     from lopub.client import Client, FileStore, MemoryStore
+    from lopub.dataset import Dataset
     from lopub.domain import Binned, Boolean, Categorical, Domain, IntegerRange
     from lopub.draft import Wish, make_campaign
     from lopub.errors import (
@@ -20,15 +22,19 @@ if TYPE_CHECKING:
         ReportRejected,
         StoreError,
     )
+    from lopub.infer import infer_domain
     from lopub.report import Report
+    from lopub.simulation import simulate
     from lopub.terms import Schedule, Terms, Translation
     from lopub.view import AllAttributes, Fill, Listed, Sample
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "batch": ("ReportBatch",),
     "campaign": ("Campaign",),
     "client": ("Client", "FileStore", "MemoryStore"),
+    "dataset": ("Dataset",),
     "domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
     "draft": ("Wish", "make_campaign"),
     "errors": (
@@ -40,7 +46,9 @@ _HOMES = {
         "ReportRejected",
         "StoreError",
     ),
+    "infer": ("infer_domain",),
     "report": ("Report",),
+    "simulation": ("simulate",),
     "terms": ("Schedule", "Terms", "Translation"),
     "view": ("AllAttributes", "Fill", "Listed", "Sample"),
 }
@@ -54,6 +62,7 @@ __all__ = [
     "CampaignError",
     "Categorical",
     "Client",
+    "Dataset",
     "Domain",
     "DomainError",
     "EpsilonTooHigh",
@@ -65,6 +74,7 @@ __all__ = [
     "MemoryStore",
     "Reason",
     "Report",
+    "ReportBatch",
     "ReportRejected",
     "Sample",
     "Schedule",
@@ -72,7 +82,9 @@ __all__ = [
     "Terms",
     "Translation",
     "Wish",
+    "infer_domain",
     "make_campaign",
+    "simulate",
 ]
 
 

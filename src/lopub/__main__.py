@@ -3,13 +3,15 @@
 import sys
 from importlib.util import find_spec
 
+NEEDED = ("typer", "rich", "numpy", "pyarrow", "numba")
+
 
 def main() -> None:
-    missing = [name for name in ("typer", "rich") if find_spec(name) is None]
+    missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         print(
-            f"lopub: the command line needs {' and '.join(missing)}; install it with: pip install 'lopub[cli]'"
-            " (or lopub[all]). The client itself, `from lopub import Client`, works without.",
+            f"lopub: the command line needs {', '.join(missing)}; install it with: pip install 'lopub[cli]'."
+            " The client itself, `from lopub import Client`, works without.",
             file=sys.stderr,
         )
         sys.exit(1)

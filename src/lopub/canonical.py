@@ -9,10 +9,12 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from lopub.errors import CampaignError
+from lopub.errors import CampaignError, LopubError
 
 LARGEST_INTEGER = 2**53 - 1
 DEEPEST = 16
+LONGEST_TEXT = 1000
+"""Of a name or a value."""
 
 Value = TypeVar("Value")
 Json = str | int | bool | list["Json"] | dict[str, "Json"]
@@ -25,6 +27,17 @@ def normalize(text: str) -> str:
     except UnicodeEncodeError:
         raise CampaignError("a text contains half a surrogate pair, which no file can carry") from None
     return unicodedata.normalize("NFC", text)
+
+
+def check_text(text: str, what: str, error: type[LopubError]) -> str:
+    """The text in normal form C; refuses an empty, overlong or unprintable one."""
+    if not isinstance(text, str) or not text:
+        raise error(f"{what} must be a non-empty text")
+    if len(text) > LONGEST_TEXT:
+        raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {len(text)}")
+    if any(ord(c) < 32 or ord(c) == 127 for c in text):
+        raise error(f"{what} must not contain control characters")
+    return normalize(text)
 
 
 def canonical_bytes(value: Json) -> bytes:

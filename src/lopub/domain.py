@@ -14,19 +14,18 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.canonical import Json, normalize, without_defaults
+from lopub.canonical import Json, check_text, normalize, without_defaults
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
 """Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
 MOST_ATTRIBUTES = 4096
-LONGEST_TEXT = 1000
 
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
 _FALSE = ("false", "False", "FALSE", "0")
 
@@ -241,7 +240,7 @@ class IntegerRange(Attribute):
         return value - self.minimum
 
     def _parsed(self, text: str) -> Value:
-        if not _INTEGER.fullmatch(text):
+        if not INTEGER.fullmatch(text):
             raise DomainError(f"attribute {self.name!r} takes an integer; this text is none")
         return int(text)
 
@@ -285,6 +284,8 @@ class Binned(Attribute):
         return tuple(f"{'(' if i else '['}{low}, {high}]" for i, (low, high) in enumerate(pairs))
 
     def _answer_index(self, value: Value) -> int:
+        if isinstance(value, str):
+            return self._index_of_label(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong_type("a number", value)
         low, high = self.bounds[0], self.bounds[-1]
@@ -294,8 +295,15 @@ class Binned(Attribute):
             )
         return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
 
+    def _index_of_label(self, label: str) -> int:
+        if label not in self.answer_texts:
+            raise self._wrong_type("a number or one of its bins", label)
+        return self.answer_texts.index(label)
+
     def _parsed(self, text: str) -> Value:
-        if not _NUMBER.fullmatch(text):
+        if text[0] in "[(":
+            return text
+        if not NUMBER.fullmatch(text):
             raise DomainError(f"attribute {self.name!r} takes a number; this text is none")
         return float(text)
 
@@ -361,17 +369,6 @@ class Domain:
     def to_json(self) -> dict[str, Json]:
         """The Table Schema."""
         return {"fields": [attribute.to_json() for attribute in self.attributes]}
-
-
-def check_text(text: str, what: str, error: type[CampaignError] | type[DomainError]) -> str:
-    """The text in normal form C; refuses an empty, overlong or unprintable one."""
-    if not isinstance(text, str) or not text:
-        raise error(f"{what} must be a non-empty text")
-    if len(text) > LONGEST_TEXT:
-        raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {len(text)}")
-    if any(ord(c) < 32 or ord(c) == 127 for c in text):
-        raise error(f"{what} must not contain control characters")
-    return normalize(text)
 
 
 def decimal_text(number: str | float | int, name: str) -> str:

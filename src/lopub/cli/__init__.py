@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign
+from lopub.cli import campaign, demo, encode
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -16,12 +16,22 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo.demo)
 app.add_typer(campaign.app, name="campaign")
+app.command()(encode.encode)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"lopub {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Learn about a crowd from answers that are randomized on each person's own device.
 
@@ -29,9 +39,6 @@ def root(
 
     Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.
     """
-    if version:
-        out.print(f"lopub {__version__}")
-        raise typer.Exit
 
 
 def run() -> None:

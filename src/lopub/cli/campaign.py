@@ -1,14 +1,20 @@
 """`lopub campaign`: make one, look at it, check it."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lopub.campaign import Campaign
-from lopub.cli.console import out, print_json, table
+from lopub.catalogue import read_domain_file
+from lopub.cli.console import note, out, print_json, say, table
+from lopub.dataset import Dataset
 from lopub.draft import Wish, draft_from_file, make_campaign
+from lopub.errors import DomainError
 from lopub.exact import decimal_up
+from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
+from lopub.terms import Terms
 from lopub.view import view_from_text
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
@@ -52,6 +58,12 @@ Jointly = Annotated[
         show_default=False,
     ),
 ]
+
+
+LEAK_WARNING = (
+    "warning: these candidates were learnt from the table's own rows; if the rows are private, the list is itself a leak."
+    " Use it for backtests, and draw up a real campaign from public knowledge (`lopub campaign make`)."
+)
 
 
 def wish_of(
@@ -105,7 +117,65 @@ def make(
     campaign = make_campaign(domain, terms, wish)
     campaign.save(output, force=force)
     print_summary(campaign)
-    out.print(f"written: {output}", markup=False)
+    say(f"written: {output}")
+
+
+@app.command()
+def infer(
+    table_file: Annotated[Path, typer.Argument(metavar="TABLE", help="A csv file, gzipped or not.", show_default=False)],
+    output: Output,
+    domain_file: Annotated[
+        Path | None,
+        typer.Option("--domain", metavar="FILE", help="The domain file of a prepared table."),
+    ] = None,
+    columns: Annotated[str | None, typer.Option(metavar="A,B,…", help="Only these columns.")] = None,
+    order: Annotated[str, typer.Option(metavar="HOW", help="Order of categories: appearance or natural.")] = "appearance",
+    most_candidates: Annotated[int, typer.Option("--max-candidates", metavar="N", help="Of one column.")] = MOST_INFERRED,
+    bins: Annotated[int, typer.Option("--bins-per-number", metavar="N", help="Bins of a number, of equal width.")] = N_BINS,
+    epsilon: Epsilon = None,
+    flip_probability: Flip = None,
+    bits: Bits = None,
+    hashes: Hashes = None,
+    false_positive_rate: Rate = None,
+    mechanism: MechanismName = None,
+    view: ViewText = None,
+    jointly: Jointly = None,
+    force: Force = False,
+) -> None:
+    """Make a campaign whose fields are learnt from a table. For backtests: see the warning.
+
+    With `--epsilon` alone the best known mechanism and view are chosen; with `--flip-probability` the paper's.
+
+    Example: `lopub campaign infer people.csv -o campaign.json --epsilon 4`
+    """
+    if order not in ("appearance", "natural"):
+        raise DomainError(f"order must be appearance or natural, got {order!r}")
+    wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    if domain_file is not None:
+        domain = read_domain_file(domain_file)
+        Dataset.read_csv(table_file, domain)  # the table must be one of this domain
+    else:
+        chosen = columns.split(",") if columns else None
+        natural: Order = "natural" if order == "natural" else "appearance"
+        domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
+        note(
+            "warning: these candidates were learnt from the table's own rows. If the rows are private, the list is itself a leak:"
+        )
+        note("use it for backtests, and draw up a real campaign from public knowledge (`lopub campaign make`).")
+    campaign = make_campaign(domain, Terms(name=name_of(table_file)), wish)
+    campaign.save(output, force=force)
+    print_summary(campaign)
+    say(f"written: {output}")
+
+
+def name_of(path: Path) -> str:
+    """A campaign's name from a file's.
+
+    >>> name_of(Path("My People (2).csv.gz"))
+    'my-people-2'
+    """
+    stem = path.name.removesuffix(".gz").removesuffix(".csv").lower()
+    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:100] or "table"
 
 
 @app.command()
@@ -134,7 +204,7 @@ def check(
     Example: `lopub campaign check campaign.json --id 4f1c…`
     """
     campaign = Campaign.load(path, expected_id=expected_id)
-    out.print(f"ok: campaign {campaign.id}", markup=False)
+    say(f"ok: campaign {campaign.id}")
 
 
 def described(campaign: Campaign) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import sys
 from typing import Any, NoReturn
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lopub.errors import LopubError
@@ -27,6 +28,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def say(text: str) -> None:
+    """A line for people; never broken in the middle of a path."""
+    out.print(text, markup=False, soft_wrap=True)
+
+
 def note(text: str) -> None:
     """Something worth knowing, on standard error, so that piped output stays clean."""
     err.print(text, markup=False)
@@ -36,6 +42,13 @@ def refuse(error: LopubError) -> NoReturn:
     """One sentence, exit code 1, no traceback."""
     err.print(f"lopub: {error}", markup=False)
     sys.exit(1)
+
+
+def progress(title: str, total: int) -> tuple[Progress, TaskID]:
+    """A progress bar on standard error, for anything that can take over a second; shown on a terminal only."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    return bar, bar.add_task(title, total=total)
 
 
 def silence_broken_pipe() -> NoReturn:

@@ -72,6 +72,11 @@ class Channel(ABC):
         """A noisy output for the candidate; the same work whatever the candidate."""
 
     @property
+    def n_ones(self) -> int | None:
+        """How many ones every output has, where that is fixed."""
+        return None
+
+    @property
     def distinct(self) -> bool:
         """Whether no two candidates share a code."""
         return True

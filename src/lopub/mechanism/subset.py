@@ -30,6 +30,10 @@ class SubsetChannel(Channel):
         return max(1, (2 * self.n_candidates * UNIT + total) // (2 * total))
 
     @property
+    def n_ones(self) -> int:
+        return self.subset_size
+
+    @property
     def holding_units(self) -> int:
         """Of `all_units` equally likely draws, how many give a subset that holds the true cell."""
         return self.subset_size * self.odds

@@ -1,0 +1,83 @@
+"""Byte strings of different lengths, one behind the other in one array."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """data: all bytes; offsets: shape (n + 1,): string i is data[offsets[i]:offsets[i + 1]]."""
+
+    data: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def from_lengths(cls, data: NDArray[np.uint8], lengths: NDArray[Any]) -> Self:
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(data, offsets)
+
+    @classmethod
+    def from_matrix(cls, rows: NDArray[np.uint8]) -> Self:
+        """Strings of one length. rows: shape (n, length)."""
+        return cls(np.ascontiguousarray(rows).reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
+
+    @classmethod
+    def joined(cls, parts: list["Packed"]) -> "Packed":
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([part.lengths for part in parts])
+        return cls.from_lengths(np.concatenate([part.bytes_used for part in parts]), lengths)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return np.diff(self.offsets)
+
+    @property
+    def bytes_used(self) -> NDArray[np.uint8]:
+        return self.data[self.offsets[0] : self.offsets[-1]]
+
+    def string(self, i: int) -> bytes:
+        return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    def slice(self, start: int, stop: int) -> "Packed":
+        """A run of strings, without copying."""
+        return Packed(self.data, self.offsets[start : stop + 1])
+
+    def take(self, rows: NDArray[Any]) -> "Packed":
+        """Some of the strings, in the order given."""
+        lengths = self.lengths[rows]
+        if len(lengths) and (lengths == lengths[0]).all() and len(self) * lengths[0] == len(self.bytes_used):
+            return Packed.from_matrix(self.bytes_used.reshape(len(self), -1)[rows])
+        taken = Packed.from_lengths(np.empty(0, np.uint8), lengths)
+        within = np.arange(int(taken.offsets[-1])) - np.repeat(taken.offsets[:-1], lengths)
+        return Packed(self.data[np.repeat(self.offsets[:-1][rows], lengths) + within], taken.offsets)
+
+    def matrix(self, rows: NDArray[Any] | None = None) -> NDArray[np.uint8]:
+        """Strings that all have one length, as shape (n, length)."""
+        part = self if rows is None else self.take(rows)
+        return part.bytes_used.reshape(len(part), -1)
+
+    def last_bytes(self) -> NDArray[np.uint8]:
+        return self.data[self.offsets[1:] - 1]
+
+    def n_ones(self) -> NDArray[np.int64]:
+        """How many bits are set in each string; none is empty."""
+        ones = np.bitwise_count(self.bytes_used)
+        sums: NDArray[np.int64] = np.add.reduceat(ones, self.offsets[:-1] - self.offsets[0], dtype=np.int64)
+        return sums
+
+    def numbers(self) -> NDArray[np.int64]:
+        """The strings, of at most 8 bytes, as big-endian numbers below 2^63."""
+        lengths = self.lengths
+        numbers = np.zeros(len(self), dtype=np.int64)
+        for at in range(int(lengths.max(initial=0))):
+            longer = lengths > at
+            numbers[longer] = numbers[longer] << 8 | self.data[self.offsets[:-1][longer] + at]
+        return numbers

@@ -1,0 +1,56 @@
+"""`lopub encode`: many simulated clients."""
+
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lopub.batch import ReportBatch, write_reports
+from lopub.campaign import Campaign
+from lopub.cli.console import note, progress, say
+from lopub.dataset import Dataset
+from lopub.errors import StoreError
+from lopub.simulation import simulate_blocks
+
+
+def encode(
+    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
+    table_file: Annotated[Path, typer.Argument(metavar="TABLE", help="The records: a csv file.", show_default=False)],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Reports: Parquet if it ends so.", show_default=False)
+    ],
+    seed: Annotated[int | None, typer.Option(metavar="S", help="For a repeatable experiment; random unless given.")] = None,
+    coded: Annotated[
+        bool | None,
+        typer.Option("--codes/--values", help="What the table holds; found out unless said.", show_default=False),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+) -> None:
+    """Let one simulated client report each record of a table. For experiments: a real client takes no seed.
+
+    Example: `lopub encode campaign.json people.csv -o reports.parquet --seed 1`
+    """
+    campaign = Campaign.load(campaign_file)
+    if output.exists() and not force:
+        raise StoreError(f"{output} exists already; choose another name or use --force")
+    dataset = Dataset.read_csv(table_file, campaign.domain, coded=coded)
+    n_reports = encode_to(output, dataset, campaign, seed=secrets.randbits(64) if seed is None else seed, force=force)
+    if seed is not None:
+        note("note: seeded noise can be taken off again by whoever knows the seed; these reports protect nobody.")
+    say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {campaign.epsilon:.3f}")
+    say(f"written: {output}")
+
+
+def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int, force: bool) -> int:
+    """Simulate and write, block by block, with a progress bar; how many reports."""
+    bar, task = progress("encoding", len(dataset))
+
+    def shown() -> Iterator[ReportBatch]:
+        for block in simulate_blocks(dataset, campaign, seed=seed):
+            yield block
+            bar.advance(task, len(block))
+
+    with bar:
+        return write_reports(output, campaign, shown(), force=force)

@@ -1,0 +1,236 @@
+"""Dataset: coded records with their Domain, for experiments; csv and Arrow in and out.
+
+Raw values pass through here, so messages name the row and the attribute, never the value.
+"""
+
+import gzip
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from lopub.domain import Attribute, Domain
+from lopub.errors import DomainError, StoreError
+from lopub.files import whole_file
+
+Codes = NDArray[np.uint16]
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Records as candidate numbers. codes: shape (n_records, n_attributes), column-major."""
+
+    domain: Domain
+    codes: Codes
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain):
+            raise DomainError(f"codes must have {len(self.domain)} columns, one an attribute, got shape {self.codes.shape}")
+        object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.uint16))
+        for attribute, column in zip(self.domain.attributes, self.codes.T, strict=True):
+            if len(column) and int(column.max()) >= attribute.size:
+                raise DomainError(f"attribute {attribute.name!r} has {attribute.size} candidates; a record names another one")
+        self.codes.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> "Dataset":
+        return Dataset(self.domain, self.codes[rows])
+
+    def column(self, name: str) -> NDArray[np.uint16]:
+        return self.codes[:, self.domain.position(name)]
+
+    def counts(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """How many records fall into each cell of these attributes; one axis an attribute."""
+        positions = self.domain.positions(names)
+        shape = tuple(self.domain.sizes[position] for position in positions)
+        cells = np.ravel_multi_index(tuple(self.codes[:, position] for position in positions), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+    # ---- in
+
+    @classmethod
+    def read_csv(cls, path: str | Path, domain: Domain, *, coded: bool | None = None) -> Self:
+        """The records of a csv file, gzipped or not; columns that the domain does not name are left out.
+
+        coded: the table holds candidate numbers instead of values. None: values, unless some column holds none of
+        its attribute's values while every column holds candidate numbers.
+        """
+        table = read_texts(path)
+        missing = [name for name in domain.names if name not in table.column_names]
+        if missing:
+            raise DomainError(f"{path} has no column {missing[0]!r}; its columns are {', '.join(table.column_names[:12])}")
+        columns = [table[name] for name in domain.names]
+        if coded is None:
+            coded = looks_coded(columns, domain)
+        read = _code_of_text if coded else _index_of_text
+        coder = [_coded_column(column, attribute, read) for column, attribute in zip(columns, domain.attributes, strict=True)]
+        return cls(domain, _stacked(coder))
+
+    @classmethod
+    def from_arrow(cls, table: Any, domain: Domain) -> Self:
+        """The records of any Arrow table, or pandas or polars frame, by the Arrow interface; nulls are missing answers."""
+        try:
+            arrow = pa.table(table)
+        except (TypeError, ValueError, pa.ArrowException):
+            raise DomainError("this object offers no Arrow table (no __arrow_c_stream__)") from None
+        for name in domain.names:
+            if name not in arrow.column_names:
+                raise DomainError(f"the table has no column {name!r}")
+        pairs = [(arrow[attribute.name], attribute) for attribute in domain.attributes]
+        return cls(domain, _stacked([_coded_column(column, attribute, _index_of_value) for column, attribute in pairs]))
+
+    # ---- out
+
+    def to_arrow(self) -> pa.Table:
+        """The records as texts, one dictionary-encoded column an attribute; missing answers are null."""
+        return pa.table({a.name: _decoded_column(self.codes[:, i], a) for i, a in enumerate(self.domain.attributes)})
+
+    def write_csv(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the records as texts, whole or not at all; gzipped where the name ends in .gz."""
+        texts = [pa.array(a.texts, pa.string()) for a in self.domain.attributes]
+        plain = pa.table(
+            {
+                a.name: t.take(pa.array(self.codes[:, i]))
+                for i, (a, t) in enumerate(zip(self.domain.attributes, texts, strict=True))
+            }
+        )
+        style = pa.csv.WriteOptions(quoting_style="needed")
+        with whole_file(Path(path), force=force) as part, open(part, "wb") as raw:
+            if str(path).endswith(".gz"):
+                with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
+                    pa.csv.write_csv(plain, packed, style)
+            else:
+                pa.csv.write_csv(plain, raw, style)
+
+
+def read_texts(path: str | Path) -> pa.Table:
+    """A csv file, gzipped or not, with every column as text; refuses what is not a table."""
+    data = _unpacked(path).removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise DomainError(f"{path} is empty")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8") from None
+    names = _header(data, path)
+    ragged: list[pa.csv.InvalidRow] = []
+
+    def remember(row: pa.csv.InvalidRow) -> str:
+        ragged.append(row)
+        return "skip"
+
+    try:
+        table = pa.csv.read_csv(
+            io.BytesIO(data),
+            read_options=pa.csv.ReadOptions(use_threads=False),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=b'"' in data, invalid_row_handler=remember),
+            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid:
+        raise DomainError(f"{path} is no csv table; is a quotation mark left open?") from None
+    if ragged:
+        row = ragged[0]
+        raise DomainError(f"{path}: line {row.number} has {row.actual_columns} fields, the header has {row.expected_columns}")
+    if not len(table):
+        raise DomainError(f"{path} has a header but no records")
+    return table
+
+
+def _unpacked(path: str | Path) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (EOFError, gzip.BadGzipFile):
+        raise StoreError(f"{path} is a damaged gzip file") from None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _header(data: bytes, path: str | Path) -> list[str]:
+    first = data.split(b"\n", 1)[0].rstrip(b"\r") + b"\n"
+    try:
+        names = pa.csv.read_csv(io.BytesIO(first)).column_names
+    except pa.ArrowInvalid:
+        raise DomainError(f"{path} has no readable header line") from None
+    for name in names:
+        if not name:
+            raise DomainError(f"{path} has a column without a name")
+        if names.count(name) > 1:
+            raise DomainError(f"{path} has two columns named {name!r}")
+    return list(names)
+
+
+def looks_coded(columns: Sequence[pa.ChunkedArray], domain: Domain) -> bool:
+    """Whether every column holds candidate numbers, and at least one holds a text that is none of its values."""
+    pairs = [(column.unique().to_pylist(), attribute) for column, attribute in zip(columns, domain.attributes, strict=True)]
+    if not all(_fits(texts, attribute, _code_of_text) for texts, attribute in pairs):
+        return False
+    return not all(_fits(texts, attribute, _index_of_text) for texts, attribute in pairs)
+
+
+Read = Callable[[Attribute, Any], int]
+
+
+def _index_of_text(attribute: Attribute, text: str) -> int:
+    return attribute.index(attribute.parse(text))
+
+
+def _index_of_value(attribute: Attribute, value: Any) -> int:
+    """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
+    if isinstance(value, str):
+        return _index_of_text(attribute, value)
+    if attribute.type == "string" and value is not None:
+        return _index_of_text(attribute, str(value))
+    if attribute.type == "integer" and isinstance(value, float) and value.is_integer():
+        return attribute.index(int(value))
+    return attribute.index(value)
+
+
+def _code_of_text(attribute: Attribute, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 8 and int(text) < attribute.size):
+        raise DomainError(f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is none")
+    return int(text)
+
+
+def _fits(texts: Sequence[str], attribute: Attribute, read: Read) -> bool:
+    try:
+        for text in texts:
+            read(attribute, text)
+    except DomainError:
+        return False
+    return True
+
+
+def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> NDArray[np.uint16]:
+    """Look every distinct value up once; a value outside the domain is told by its row."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    indices = encoded.indices.to_numpy(zero_copy_only=False)
+    lookup = np.empty(len(encoded.dictionary), dtype=np.uint16)
+    for i, value in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            lookup[i] = read(attribute, value)
+        except DomainError as error:
+            raise DomainError(f"record {int(np.argmax(indices == i)) + 1:,}: {error}") from None
+    coded: NDArray[np.uint16] = lookup[indices]
+    return coded
+
+
+def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:
+    missing = codes == attribute.size - 1 if attribute.missing else None
+    indices = pa.array(codes.astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.answer_texts, pa.string()), ordered=attribute.ordered)
+
+
+def _stacked(columns: Sequence[NDArray[np.uint16]]) -> Codes:
+    return np.asfortranarray(np.stack(columns, axis=1))

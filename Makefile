@@ -39,6 +39,8 @@ unit: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/simulate.py
+	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/accuracy.py
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
         DomainError,
         EpsilonTooHigh,
         LopubError,
+        NoiseWarning,
         Reason,
         ReportRejected,
         StoreError,
+        TooFewReports,
     )
+    from lopub.estimation import estimate, estimate_pairs
     from lopub.infer import infer_domain
+    from lopub.joint import JointDistribution
     from lopub.report import Report
     from lopub.simulation import simulate
     from lopub.terms import Schedule, Terms, Translation
@@ -42,11 +46,15 @@ _HOMES = {
         "DomainError",
         "EpsilonTooHigh",
         "LopubError",
+        "NoiseWarning",
         "Reason",
         "ReportRejected",
         "StoreError",
+        "TooFewReports",
     ),
+    "estimation": ("estimate", "estimate_pairs"),
     "infer": ("infer_domain",),
+    "joint": ("JointDistribution",),
     "report": ("Report",),
     "simulation": ("simulate",),
     "terms": ("Schedule", "Terms", "Translation"),
@@ -69,9 +77,11 @@ __all__ = [
     "FileStore",
     "Fill",
     "IntegerRange",
+    "JointDistribution",
     "Listed",
     "LopubError",
     "MemoryStore",
+    "NoiseWarning",
     "Reason",
     "Report",
     "ReportBatch",
@@ -80,8 +90,11 @@ __all__ = [
     "Schedule",
     "StoreError",
     "Terms",
+    "TooFewReports",
     "Translation",
     "Wish",
+    "estimate",
+    "estimate_pairs",
     "infer_domain",
     "make_campaign",
     "simulate",

@@ -1,6 +1,7 @@
 """Campaign: what is asked, how it is randomized, on which terms. Immutable; named by the SHA-256 of its bytes."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -47,10 +48,12 @@ class Campaign:
         sizes = self.domain.sizes
         most = self.view.most_cells(sizes) if self.jointly else max(sizes)
         if most > self.mechanism.largest_block:
+            cells = f"{most:,}" if most < 10**30 else f"10^{math.floor(math.log10(most))}"
             raise CampaignError(
-                f"a block of up to {most:,} cells is too large for mechanism {self.mechanism.name!r},"
+                f"a block of up to {cells} cells is too large for mechanism {self.mechanism.name!r},"
                 f" which takes {self.mechanism.largest_block:,}; use smaller views"
             )
+        self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
         if not all(channel.distinct for channel in self.coded_channels):
             raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
         if self.longest_report > LONGEST_REPORT:

@@ -5,11 +5,13 @@ exactly). Keys in code-point order, no spaces, UTF-8, every text in Unicode norm
 """
 
 import json
+import math
 import unicodedata
 from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn, TypeVar
 
-from lopub.errors import CampaignError, LopubError
+from lopub.errors import CampaignError, DomainError, LopubError
 
 LARGEST_INTEGER = 2**53 - 1
 DEEPEST = 16
@@ -37,7 +39,42 @@ def check_text(text: str, what: str, error: type[LopubError]) -> str:
         raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {len(text)}")
     if any(ord(c) < 32 or ord(c) == 127 for c in text):
         raise error(f"{what} must not contain control characters")
-    return normalize(text)
+    try:
+        composed = normalize(text)
+    except CampaignError as refusal:
+        raise error(f"{what}: {refusal}") from None
+    if len(composed) > LONGEST_TEXT:
+        raise error(f"{what} must have at most {LONGEST_TEXT} characters, got {len(composed)} once composed")
+    return composed
+
+
+def composed_texts(owner: object, *keys: str) -> None:
+    """Put these texts of a frozen object, or the texts of these mappings, into normal form C."""
+    for key in keys:
+        object.__setattr__(owner, key, _composed(getattr(owner, key)))
+
+
+def _composed(value: Any) -> Any:
+    if isinstance(value, str):
+        return normalize(value)
+    return {normalize(key): _composed(item) for key, item in value.items()}
+
+
+def decimal_text(number: str | float | int, name: str) -> str:
+    """A bin edge as the shortest plain decimal of its double.
+
+    >>> decimal_text(1e-05, "x"), decimal_text("17.0", "x"), decimal_text(-0.0, "x")
+    ('0.00001', '17', '0')
+    """
+    try:
+        double = float(number)
+        if not math.isfinite(double) or abs(double) > 1e15:
+            raise InvalidOperation
+    except (ValueError, TypeError, ArithmeticError):
+        raise DomainError(f"attribute {name!r} has a bin edge that is no number within 1e15 of zero") from None
+    plain = format(Decimal(repr(double)), "f")
+    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
+    return "0" if plain in ("-0", "0") else plain
 
 
 def canonical_bytes(value: Json) -> bytes:
@@ -61,6 +98,8 @@ def parse(data: bytes) -> Json:
         value = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float)
     except UnicodeDecodeError:
         raise CampaignError("a campaign must be UTF-8 text") from None
+    except CampaignError:
+        raise
     except json.JSONDecodeError as error:
         raise CampaignError(f"no valid JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -72,7 +111,7 @@ def parse(data: bytes) -> Json:
 
 def _checked(value: Any, deeper: int) -> Json:
     """The same value, made of the allowed types alone, its texts normalized."""
-    if not deeper:
+    if not deeper and isinstance(value, list | dict):
         raise CampaignError(f"lists and objects may be nested at most {DEEPEST} deep")
     if isinstance(value, str):
         return normalize(value)
@@ -85,11 +124,12 @@ def _checked(value: Any, deeper: int) -> Json:
     if isinstance(value, list):
         return [_checked(item, deeper - 1) for item in value]
     if isinstance(value, dict):
-        return {normalize(key): _checked(item, deeper - 1) for key, item in value.items()}
+        return _unique([(normalize(key), _checked(item, deeper - 1)) for key, item in value.items()])
     raise CampaignError("null has no place in a campaign; leave the member out")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The members of an object; refuses one that is named twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise CampaignError("an object names the same member twice")
@@ -105,7 +145,7 @@ class Members:
 
     def __init__(self, value: Json, where: str) -> None:
         if not isinstance(value, dict):
-            raise CampaignError(f"{where} must be an object")
+            raise CampaignError(f"{where or 'the whole'} must be an object")
         self._left = dict(value)
         self._where = where
 
@@ -152,8 +192,11 @@ class Members:
 
     def mapping(self, key: str, read: Callable[[Json, str], Value]) -> dict[str, Value]:
         """Every member of an inner object, whatever its name, read by one function."""
-        inner = self.members(key)
-        return {name: read(value, inner.path(name)) for name, value in inner._left.items()}
+        return self.members(key).every(read)
+
+    def every(self, read: Callable[[Json, str], Value]) -> dict[str, Value]:
+        """All members, whatever their names, read by one function."""
+        return {name: read(value, self.path(name)) for name, value in self._left.items()}
 
     def done(self) -> None:
         if self._left:

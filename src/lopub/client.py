@@ -16,7 +16,7 @@ from typing import Protocol
 from lopub.campaign import Campaign
 from lopub.domain import Value
 from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
-from lopub.exact import decimal_up, epsilon_decimal
+from lopub.exact import decimal_up, exact_decimal
 from lopub.files import write_whole
 from lopub.randomness import Randomness
 from lopub.report import ID_BYTES, Report, mask_of, pack
@@ -93,13 +93,13 @@ class Client:
         store: Store | None = None,
         respondent: str = "self",
     ) -> None:
-        if epsilon_cap is not None and campaign.loss > epsilon_decimal(epsilon_cap):
+        if epsilon_cap is not None and campaign.loss > exact_decimal(epsilon_cap, "epsilon_cap"):
             raise EpsilonTooHigh(
                 f"campaign {campaign.terms.name!r} has epsilon {decimal_up(campaign.loss)}; this app allows {epsilon_cap}"
             )
         self._campaign = campaign
         self._store: Store = FileStore() if store is None else store
-        self._key = f"{campaign.id}-{hashlib.sha256(respondent.encode()).hexdigest()[:32]}"
+        self._key = f"{campaign.id}-{hashlib.sha256(respondent.encode(errors='surrogatepass')).hexdigest()[:32]}"
 
     def encode(self, record: Mapping[str, Value]) -> Report:
         """The respondent's report: made from this record, or the one that was made before."""

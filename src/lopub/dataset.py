@@ -3,8 +3,11 @@
 Raw values pass through here, so messages name the row and the attribute, never the value.
 """
 
+import contextlib
+import csv
 import gzip
 import io
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,11 +35,14 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain):
             raise DomainError(f"codes must have {len(self.domain)} columns, one an attribute, got shape {self.codes.shape}")
-        object.__setattr__(self, "codes", np.asfortranarray(self.codes, dtype=np.uint16))
+        if not np.issubdtype(self.codes.dtype, np.integer):
+            raise DomainError(f"codes must be integers, got an array of {self.codes.dtype}")
         for attribute, column in zip(self.domain.attributes, self.codes.T, strict=True):
-            if len(column) and int(column.max()) >= attribute.size:
+            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < attribute.size:
                 raise DomainError(f"attribute {attribute.name!r} has {attribute.size} candidates; a record names another one")
-        self.codes.flags.writeable = False
+        codes = np.asfortranarray(self.codes, dtype=np.uint16).view()  # a view: the owner may still write
+        codes.flags.writeable = False
+        object.__setattr__(self, "codes", codes)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -116,11 +122,10 @@ def read_texts(path: str | Path) -> pa.Table:
     data = _unpacked(path).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise DomainError(f"{path} is empty")
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8") from None
+    if (wrong := _first_wrong_byte(data)) is not None:
+        line = data[:wrong].count(b"\n") + 1
+        raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8")
+    data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
     names = _header(data, path)
     ragged: list[pa.csv.InvalidRow] = []
 
@@ -132,24 +137,43 @@ def read_texts(path: str | Path) -> pa.Table:
         table = pa.csv.read_csv(
             io.BytesIO(data),
             read_options=pa.csv.ReadOptions(use_threads=False),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=b'"' in data, invalid_row_handler=remember),
+            parse_options=pa.csv.ParseOptions(
+                newlines_in_values=b'"' in data, invalid_row_handler=remember, ignore_empty_lines=len(names) > 1
+            ),
             convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
         )
     except pa.ArrowInvalid:
         raise DomainError(f"{path} is no csv table; is a quotation mark left open?") from None
     if ragged:
-        row = ragged[0]
-        raise DomainError(f"{path}: line {row.number} has {row.actual_columns} fields, the header has {row.expected_columns}")
+        line = _line_of_ragged_row(data, len(names)) or ragged[0].number
+        raise DomainError(f"{path}: line {line} has {ragged[0].actual_columns} fields, the header has {len(names)}")
     if not len(table):
         raise DomainError(f"{path} has a header but no records")
     return table
+
+
+def _line_of_ragged_row(data: bytes, n_columns: int) -> int | None:
+    """pyarrow counts records; people look for lines, which quoted line ends and empty lines shift."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""))
+    with contextlib.suppress(csv.Error):
+        return next((reader.line_num for row in reader if row and len(row) != n_columns), None)
+    return None
+
+
+def _first_wrong_byte(data: bytes) -> int | None:
+    """Found apart, so that the error, which holds the whole file, is behind no other."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
 
 def _unpacked(path: str | Path) -> bytes:
     try:
         data = Path(path).read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (EOFError, gzip.BadGzipFile):
+    except (EOFError, gzip.BadGzipFile, zlib.error):
         raise StoreError(f"{path} is a damaged gzip file") from None
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
@@ -212,7 +236,12 @@ def _fits(texts: Sequence[str], attribute: Attribute, read: Read) -> bool:
 
 def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> NDArray[np.uint16]:
     """Look every distinct value up once; a value outside the domain is told by its row."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    if pa.types.is_dictionary(column.type):  # its own dictionary may hold what no record says
+        column = column.cast(column.type.value_type)
+    try:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise DomainError(f"attribute {attribute.name!r} cannot be read from a column of {column.type}") from None
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     indices = encoded.indices.to_numpy(zero_copy_only=False)

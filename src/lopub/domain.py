@@ -4,17 +4,15 @@ An attribute turns an answer into the number of a candidate and back. Four kinds
 `Boolean`, `IntegerRange`, `Binned`. A missing answer is a candidate of its own, the last, or refused.
 """
 
-import math
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.canonical import Json, check_text, normalize, without_defaults
+from lopub.canonical import LARGEST_INTEGER, Json, check_text, composed_texts, decimal_text, normalize, without_defaults
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
@@ -24,7 +22,7 @@ MOST_ATTRIBUTES = 4096
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
 _FALSE = ("false", "False", "FALSE", "0")
@@ -44,7 +42,8 @@ class Attribute(ABC):
     description: str = ""
 
     def __post_init__(self) -> None:
-        check_text(self.name, "an attribute's name", CampaignError)
+        object.__setattr__(self, "name", check_text(self.name, "an attribute's name", CampaignError))
+        composed_texts(self, "title", "question", "description")
         n = len(self.texts)
         if n < 2:
             raise DomainError(f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask")
@@ -134,6 +133,7 @@ class Categorical(Attribute):
     def __post_init__(self) -> None:
         values = tuple(check_text(value, f"a value of attribute {self.name!r}", DomainError) for value in self.values)
         object.__setattr__(self, "values", values)
+        composed_texts(self, "labels")
         if len(set(values)) < len(values):
             raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
         if not set(self.labels) <= set(values):
@@ -162,7 +162,7 @@ class Categorical(Attribute):
             raise self._wrong_type("a text", value)
         index = self._index_of.get(value)
         if index is None:
-            index = self._index_of.get(normalize(value))
+            index = self._index_of.get(_composed_or_empty(value))
         if index is None:
             raise self._unlisted()
         return index
@@ -216,10 +216,14 @@ class IntegerRange(Attribute):
     maximum: int
 
     def __post_init__(self) -> None:
+        if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (self.minimum, self.maximum)):
+            raise DomainError(f"attribute {self.name!r} needs an integer as minimum and as maximum")
         if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
             raise DomainError(
                 f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use a number with bin edges"
             )
+        if max(abs(self.minimum), abs(self.maximum)) > LARGEST_INTEGER:
+            raise DomainError(f"attribute {self.name!r} must have integers within {LARGEST_INTEGER} of zero")
         super().__post_init__()
 
     @property
@@ -355,6 +359,8 @@ class Domain:
 
     def indices(self, record: Mapping[str, Value]) -> tuple[int, ...]:
         """The record as candidate numbers, in order; it must answer every attribute and no other."""
+        if not isinstance(record, Mapping):
+            raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
         if len(record) != len(self) or any(name not in record for name in self.names):
             raise self._misfit(record)
         return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
@@ -371,21 +377,12 @@ class Domain:
         return {"fields": [attribute.to_json() for attribute in self.attributes]}
 
 
-def decimal_text(number: str | float | int, name: str) -> str:
-    """A bin edge as the shortest plain decimal of its double.
-
-    >>> decimal_text(1e-05, "x"), decimal_text("17.0", "x"), decimal_text(-0.0, "x")
-    ('0.00001', '17', '0')
-    """
+def _composed_or_empty(value: str) -> str:
+    """In normal form C; empty, which is nobody's value, where it has none."""
     try:
-        double = float(number)
-        if not math.isfinite(double) or abs(double) > 1e15:
-            raise InvalidOperation
-    except (ValueError, ArithmeticError):
-        raise DomainError(f"attribute {name!r} has a bin edge that is no number within 1e15 of zero") from None
-    plain = format(Decimal(repr(double)), "f")
-    plain = plain.rstrip("0").rstrip(".") if "." in plain else plain
-    return "0" if plain in ("-0", "0") else plain
+        return normalize(value)
+    except CampaignError:
+        return ""
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -8,10 +8,10 @@ from itertools import combinations
 from pathlib import Path
 
 from lopub.campaign import MOST_CODED_CELLS, Campaign
-from lopub.canonical import Members, parse
+from lopub.canonical import LARGEST_INTEGER, Members, parse
 from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
-from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
+from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, floor_exp, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
 from lopub.mechanism.bloom import BloomChannel
 from lopub.schema import domain_from_json
@@ -25,6 +25,8 @@ MOST_SALTS = 1000
 CELLS_PER_ODDS = 6
 """`fill` takes e^eps / 6 cells, which keeps about nine of ten answers."""
 
+BY_ODDS: dict[str, Callable[[dict[int, int]], Mechanism]] = {"direct": Direct, "subset": Subset, "unary": Unary}
+"""Mechanisms whose noise is the odds e^eps."""
 Bits = int | Mapping[str, int]
 Build = Callable[[Mechanism], Campaign]
 
@@ -92,7 +94,9 @@ def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
     if wish.flip_probability is not None:
         return build(Unary(dict.fromkeys(counts, change_units_of(wish.flip_probability)), symmetric=True))
     odds = {n: odds_for(_epsilon(wish), n) for n in counts}
-    return build({"direct": Direct, "subset": Subset, "unary": Unary}[mechanism](odds))
+    if mechanism not in BY_ODDS:
+        raise CampaignError(f"mechanism {mechanism!r} cannot be made from an epsilon alone; build its campaign by hand")
+    return build(BY_ODDS[mechanism](odds))
 
 
 def _epsilon(wish: Wish) -> Decimal:
@@ -126,8 +130,8 @@ def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
 
 
 def fill_cells(epsilon: Decimal) -> int:
-    """floor(e^eps / 6), kept within what `direct` can number."""
-    return min(int(epsilon.exp()) // CELLS_PER_ODDS, Direct.largest_block)
+    """floor(e^eps / 6), kept within what a campaign file can say."""
+    return min(floor_exp(epsilon, CELLS_PER_ODDS), LARGEST_INTEGER)
 
 
 def _usual_view(domain: Domain, mechanism: str, epsilon: Decimal) -> ViewRule:

@@ -5,10 +5,14 @@
     │   ├── CodesCollide                two candidates share a code; another salt may part them
     │   └── EpsilonTooHigh              a campaign that reveals more than the app allows
     ├── DomainError (ValueError)        a value, a record or an attribute that does not fit
+    ├── TooFewReports (ValueError)      nothing may be, or can be, estimated from so few
     ├── ReportRejected (ValueError)     a report to refuse; carries its Reason; counted, not retried
     └── StoreError (OSError)            a file or directory that cannot be read or written
 
-The first three are the caller's or the sender's mistake, the last the machine's. Anything else
+    LopubWarning (UserWarning)
+    └── NoiseWarning                    the noise drowns what is asked for
+
+All but the last error are the caller's or the sender's mistake, that one the machine's. Anything else
 that comes out of LoPub is a bug of ours. No message ever contains a raw answer.
 """
 
@@ -33,6 +37,18 @@ class EpsilonTooHigh(CampaignError):
 
 class DomainError(LopubError, ValueError):
     """An attribute, a value or a record that does not fit; names the attribute, never the value."""
+
+
+class TooFewReports(LopubError, ValueError):
+    """Fewer reports than the campaign's min_reports, or none about what is asked."""
+
+
+class LopubWarning(UserWarning):
+    """Anything that LoPub warns of."""
+
+
+class NoiseWarning(LopubWarning):
+    """An estimate that is mostly noise, with its expected error."""
 
 
 class StoreError(LopubError, OSError):

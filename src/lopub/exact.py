@@ -16,19 +16,19 @@ UNIT = 2**32
 LARGEST_EPSILON = 200
 """Nothing is hidden long before this; above it a wish is a slip of the keyboard."""
 
-_UP = Context(prec=50, rounding=ROUND_CEILING)
+_UP = Context(prec=120, rounding=ROUND_CEILING)  # tells e^200 * 2^32, of 97 digits, from its neighbours
 _DOWN = Context(prec=150, rounding=ROUND_FLOOR)  # e^200 * 2^32 has 97 digits
-_ULP = Decimal("1e-48")  # relative; covers the half-even rounding of Decimal.ln at 50 digits
+_BEYOND = Decimal("1." + 117 * "0" + "1")  # covers the half-even rounding of Decimal.ln
 
 
 def log_up(ratio: Fraction) -> Decimal:
-    """ln(ratio) for a ratio of at least 1, never below the true value, within 1e-46 of it.
+    """ln(ratio) for a ratio of at least 1, never below the true value, within 1e-115 of it.
 
     >>> log_up(Fraction(1)) >= 0
     True
     """
     quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return _UP.multiply(_UP.ln(quotient), 1 + _ULP)
+    return _UP.multiply(_UP.ln(quotient), _BEYOND)
 
 
 def total_up(losses: list[Decimal]) -> Decimal:
@@ -56,7 +56,20 @@ def decimal_up(value: Decimal, places: int = 6) -> str:
     >>> decimal_up(Decimal("8.7888984001"))
     '8.788899'
     """
-    return str(value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING))
+    return str(_UP.quantize(value, Decimal((0, (1,), -places))))
+
+
+def exact_decimal(budget: float | int | str | Decimal, name: str) -> Decimal:
+    """A budget as the very number that was given: of a double, all its digits; refuses what is no budget."""
+    try:
+        if isinstance(budget, bool):
+            raise TypeError
+        value = Decimal(budget)
+    except (ArithmeticError, ValueError, TypeError):
+        raise CampaignError(f"{name} must be a number above 0") from None
+    if not value.is_finite() or value <= 0:
+        raise CampaignError(f"{name} must be above 0, got {budget}")
+    return value
 
 
 def epsilon_decimal(epsilon: float | int | str | Decimal) -> Decimal:
@@ -68,6 +81,11 @@ def epsilon_decimal(epsilon: float | int | str | Decimal) -> Decimal:
     if not value.is_finite() or not 0 < value <= LARGEST_EPSILON:
         raise CampaignError(f"epsilon must be above 0 and at most {LARGEST_EPSILON}, got {epsilon}")
     return value
+
+
+def floor_exp(epsilon: Decimal, divisor: int) -> int:
+    """floor(e^epsilon / divisor)."""
+    return int(_DOWN.exp(epsilon)) // divisor
 
 
 def odds_for(epsilon: Decimal, n_blocks: int) -> int:
@@ -91,7 +109,7 @@ def change_units_for(epsilon: Decimal, distance: int) -> int:
     """
     share = _DOWN.divide(epsilon, Decimal(distance))
     odds = _DOWN.exp(share)
-    units = int(Decimal(UNIT) / (1 + odds)) + 1
+    units = int(_DOWN.divide(Decimal(UNIT), _DOWN.add(odds, Decimal(1)))) + 1
     while units > 1 and times_up(flip_loss(units - 1), distance) <= epsilon:
         units -= 1
     while units < UNIT // 2 and times_up(flip_loss(units), distance) > epsilon:
@@ -110,7 +128,7 @@ def change_units_of(flip_probability: float | str | Decimal) -> int:
     """The paper's f, halved into units of 1 / UNIT and rounded up: towards more noise."""
     try:
         f = Fraction(str(flip_probability))
-    except ValueError:
+    except (ValueError, ArithmeticError):
         raise CampaignError("flip_probability must be a number between 0 and 1, both excluded") from None
     if not 0 < f < 1:
         raise CampaignError(f"flip_probability must lie between 0 and 1, both excluded, got {flip_probability}")

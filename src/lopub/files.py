@@ -1,12 +1,16 @@
 """Files that appear whole or not at all."""
 
 import contextlib
+import errno
 import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 from lopub.errors import StoreError
+
+NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What a file system without hard links answers."""
 
 
 @contextlib.contextmanager
@@ -15,10 +19,10 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
 
     Without force an existing file is refused, also one that appears in the meantime.
     """
-    if path.exists() and not force:
-        raise exists(path)
-    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(6)}.part")
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
+        if not force and path.exists():
+            raise exists(path)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield part
         _sync(part)
@@ -48,11 +52,15 @@ def _settle(part: Path, path: Path, force: bool) -> None:
         os.replace(part, path)
         return
     try:
-        os.link(part, path)  # unlike a rename, fails where the name is taken
+        try:
+            os.link(part, path)  # unlike a rename, fails where the name is taken
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))  # takes the name, or fails where it is taken
+            os.replace(part, path)
     except FileExistsError:
         raise exists(path) from None
-    except OSError:  # a file system without hard links; `part` is whole, and the name was free a moment ago
-        os.rename(part, path)
 
 
 def _sync(path: Path) -> None:

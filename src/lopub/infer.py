@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from lopub.canonical import decimal_text, normalize
 from lopub.dataset import read_texts
-from lopub.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange, decimal_text
+from lopub.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
 from lopub.errors import DomainError
 
 MOST_INFERRED = 256
@@ -42,14 +43,14 @@ def infer_domain(
 
 def _inferred(name: str, texts: Sequence[str], order: Order, most: int, n_bins: int) -> Attribute:
     missing = "" in texts
-    answers = [text for text in texts if text]
+    answers = list(dict.fromkeys(normalize(text) for text in texts if text))
     if answers and set(answers) <= _TRUTH:
         return Boolean(name=name, missing=missing)
     if answers and all(INTEGER.fullmatch(text) for text in answers):
         numbers = [int(text) for text in answers]
         if max(numbers) - min(numbers) < 2 * n_bins:
             return IntegerRange(name=name, minimum=min(numbers), maximum=max(numbers), missing=missing)
-    if answers and all(NUMBER.fullmatch(text) for text in answers):
+    if answers and all(NUMBER.fullmatch(text) for text in answers) and not (missing and len(set(map(float, answers))) == 1):
         return Binned(name=name, edges=_equal_width([float(text) for text in answers], n_bins, name), missing=missing)
     if len(answers) > most:
         raise DomainError(

@@ -103,13 +103,21 @@ class Report:
     def from_json(cls, text: str | bytes, campaign: Campaign) -> Self:
         """The report that a JSON twin stands for, checked as strictly as the bytes."""
         try:
-            value = json.loads(text)
+            decoded = text if isinstance(text, str) else text.decode()
+            value = json.loads(decoded, object_pairs_hook=_members)
         except (ValueError, RecursionError):
-            _refuse(Reason.JSON, "the JSON twin is not valid JSON")
-        return cls.from_bytes(_wire_bytes(value), campaign)
+            _refuse(Reason.JSON, "the JSON twin is not valid JSON in UTF-8, each member named once")
+        return cls.from_bytes(_wire_bytes(value, campaign), campaign)
 
 
-def _wire_bytes(value: Any) -> bytes:
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError
+    return members
+
+
+def _wire_bytes(value: Any, campaign: Campaign) -> bytes:
     """The bytes that the JSON twin's members stand for, in their order."""
     if not isinstance(value, dict) or set(value) | {"view"} != _MEMBERS:
         _refuse(Reason.JSON, f"the JSON twin must be an object with the members {', '.join(sorted(_MEMBERS))}")
@@ -117,10 +125,16 @@ def _wire_bytes(value: Any) -> bytes:
     prefix = value["campaign"]
     if not isinstance(prefix, str) or not re.fullmatch(r"[0-9a-f]{16}", prefix):
         _refuse(Reason.JSON, "member campaign of the JSON twin must be 16 hexadecimal digits")
+    if version != VERSION:
+        _refuse(Reason.VERSION, f"report has version {version}, this program knows version {VERSION}")
+    if prefix != campaign.prefix.hex():
+        _refuse(Reason.CAMPAIGN, f"report was made for campaign {prefix}…, not for {campaign.id[:16]}…")
     id_ = _binary(value, "id")
     if len(id_) != ID_BYTES:
         _refuse(Reason.JSON, f"member id of the JSON twin must stand for {ID_BYTES} bytes, got {len(id_)}")
     mask = _binary(value, "view") if "view" in value else b""
+    if len(mask) != campaign.mask_bytes:
+        _refuse(Reason.VIEW, f"member view of the JSON twin must stand for {campaign.mask_bytes} bytes, got {len(mask)}")
     return version.to_bytes(1) + bytes.fromhex(prefix) + id_ + slot.to_bytes(4) + mask + _binary(value, "payload")
 
 
@@ -180,7 +194,13 @@ def unpack(payload: bytes, channels: Sequence[Channel]) -> tuple[int, ...]:
 
 def framed(reports: Iterable[bytes]) -> bytes:
     """Reports as they stand in a request or a file: each behind its length in two bytes, big-endian."""
-    return b"".join(len(report).to_bytes(2) + report for report in reports)
+    return b"".join(_length(report) + report for report in reports)
+
+
+def _length(report: bytes) -> bytes:
+    if len(report) > LONGEST_REPORT:
+        _refuse(Reason.LENGTH, f"report has {len(report)} bytes, at most {LONGEST_REPORT} can be framed")
+    return len(report).to_bytes(2)
 
 
 def unframed(data: bytes) -> Iterator[bytes]:
@@ -188,7 +208,9 @@ def unframed(data: bytes) -> Iterator[bytes]:
     at = 0
     while at < len(data):
         end = at + 2 + int.from_bytes(data[at : at + 2])
-        if end > len(data) or at + 2 > len(data):
+        if at + 2 > len(data):
+            _refuse(Reason.LENGTH, "the last report is cut off in the middle of its length")
+        if end > len(data):
             _refuse(Reason.LENGTH, f"the last report is cut off: {len(data) - at} bytes are left where {end - at} should be")
         yield data[at + 2 : end]
         at = end

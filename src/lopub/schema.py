@@ -7,8 +7,8 @@ must not. The loader sees to that: it refuses bytes that it would not write itse
 from collections.abc import Callable
 from typing import Any
 
-from lopub.canonical import Json, Members, text_at
-from lopub.domain import Attribute, Binned, Boolean, Categorical, Domain, IntegerRange, decimal_text
+from lopub.canonical import Json, Members, decimal_text, text_at
+from lopub.domain import Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
 from lopub.errors import CampaignError, DomainError
 
 Common = dict[str, Any]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-from lopub.canonical import Json, Members, normalize, text_at, without_defaults
+from lopub.canonical import LARGEST_INTEGER, Json, Members, composed_texts, text_at, without_defaults
 from lopub.domain import Domain
 from lopub.errors import CampaignError
 
@@ -53,6 +53,9 @@ class Translation:
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
     """Attribute -> candidate's text -> what people are shown."""
 
+    def __post_init__(self) -> None:
+        composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
+
     def check(self, domain: Domain) -> None:
         """Every attribute and every candidate that is translated must be there."""
         for name in sorted({*self.titles, *self.questions, *self.labels} - set(domain.names)):
@@ -98,12 +101,13 @@ class Terms:
             raise CampaignError(
                 "name must be 1 to 100 small letters, digits, dots, hyphens or underscores, the first a letter or digit"
             )
-        for key in ("title", "description", "consent", "licence"):
-            object.__setattr__(self, key, normalize(getattr(self, key)))
+        composed_texts(self, "title", "description", "consent", "licence")
         if self.min_reports < 1:
             raise CampaignError(f"min_reports must be at least 1, got {self.min_reports}")
         if self.retention_days < 0:
             raise CampaignError(f"retention_days must be at least 0, got {self.retention_days}")
+        if max(self.min_reports, self.retention_days) > LARGEST_INTEGER:
+            raise CampaignError(f"min_reports and retention_days must be at most {LARGEST_INTEGER}")
         for language in (self.language, *self.translations):
             if not _LANGUAGE.fullmatch(language):
                 raise CampaignError(f"a language must be a tag such as en or pt-BR, got {language[:40]!r}")
@@ -170,4 +174,4 @@ def _translation(value: Json, where: str) -> Translation:
 
 
 def _texts(value: Json, where: str) -> dict[str, str]:
-    return Members({"labels": value}, where).mapping("labels", text_at)
+    return Members(value, where).every(text_at)

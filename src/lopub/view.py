@@ -160,9 +160,12 @@ class Fill(ViewRule):
             raise CampaignError("view fill:cells must be randomized jointly; use sample:k to randomize separately")
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+        return self._walked(randomness.prefix(len(sizes), len(sizes)), sizes)
+
+    def _walked(self, order: Sequence[int], sizes: Sizes) -> View:
         taken: list[int] = []
         product = 1
-        for position in randomness.prefix(len(sizes), len(sizes)):
+        for position in order:
             if len(taken) < 2 or product * sizes[position] <= self.cells:
                 taken.append(position)
                 product *= sizes[position]
@@ -177,11 +180,14 @@ class Fill(ViewRule):
         return all(product * sizes[position] > self.cells for position in outside)
 
     def views(self, sizes: Sizes) -> Iterator[View]:
-        """Grow sets in domain order; a set counts where nothing outside it fits any more."""
+        """The walk in domain order first, so that one is found at once. Then grow sets in domain order; a set counts where
+        nothing outside it fits any more."""
+        first = self._walked(range(len(sizes)), sizes)
+        yield first
         pending: list[tuple[View, int]] = [((i,), sizes[i]) for i in range(len(sizes))]
         while pending:
             view, product = pending.pop()
-            if self.can_draw(view, sizes):
+            if view != first and self.can_draw(view, sizes):
                 yield view
             for i in range(view[-1] + 1, len(sizes)):
                 if len(view) < 2 or product * sizes[i] <= self.cells:

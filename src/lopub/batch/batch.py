@@ -1,7 +1,7 @@
 """ReportBatch: many reports as packed arrays with their views."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -76,20 +76,32 @@ class ReportBatch:
         """The reports of several batches of one campaign, one batch behind the other."""
         if not batches:
             raise DomainError("no batches to concatenate")
-        campaign = batches[0].campaign
-        if any(batch.campaign.id != campaign.id for batch in batches):
-            raise DomainError("batches of different campaigns cannot be concatenated")
-        views = tuple(sorted({view for batch in batches for view in batch.views}))
-        place = {view: i for i, view in enumerate(views)}
-        moved = [np.array([place[view] for view in batch.views], dtype=np.int32)[batch.view_index] for batch in batches]
+        return cls.gathered(iter(batches))
+
+    @classmethod
+    def gathered(cls, batches: Iterator["ReportBatch"]) -> Self:
+        """The same of batches that come one by one; column by column, so that little is held twice."""
+        first = next(batches)
+        campaign, refused = first.campaign, Counter(first.refused)
+        ids, slots, payloads = [first.ids], [first.slots], [first.payloads]
+        numbered = [(first.views, first.view_index)]
+        for batch in batches:
+            if batch.campaign.id != campaign.id:
+                raise DomainError("batches of different campaigns cannot be concatenated")
+            refused += Counter(batch.refused)
+            ids.append(batch.ids)
+            slots.append(batch.slots)
+            payloads.append(batch.payloads)
+            numbered.append((batch.views, batch.view_index))
+        views = tuple(sorted({view for own, _ in numbered for view in own}))
         return cls(
             campaign=campaign,
-            ids=np.concatenate([batch.ids for batch in batches]),
-            slots=np.concatenate([batch.slots for batch in batches]),
+            ids=_emptied(ids),
+            slots=_emptied(slots),
             views=views,
-            view_index=np.concatenate(moved),
-            payloads=Packed.joined([batch.payloads for batch in batches]),
-            refused=sum((Counter(batch.refused) for batch in batches), Counter()),
+            view_index=_renumbered(numbered, views),
+            payloads=Packed.joined(payloads),
+            refused=refused,
         )
 
     @classmethod
@@ -146,9 +158,17 @@ class ReportBatch:
     def channels(self, view_number: int) -> tuple[Channel, ...]:
         return self.campaign.channels(self.views[view_number])
 
-    def view_bits(self, view_number: int) -> NDArray[np.uint8]:
-        """The whole payloads of one view's reports as bits. shape (n, 8 * payload bytes)."""
-        return np.unpackbits(self.payloads.matrix(self.rows_of(view_number)), axis=1, bitorder="little")
+    def block_bits(self, view_number: int, at: int, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """The bits of one block in the reports of a view, or in some of them. shape (n, width)."""
+        channels = self.channels(view_number)
+        if isinstance(channels[at], DirectChannel):
+            raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
+        start = sum(channel.width for channel in channels[:at])
+        stop = start + channels[at].width
+        matrix = self.payloads.matrix(self.rows_of(view_number) if rows is None else rows)
+        matrix = matrix.reshape(-1, self.campaign.payload_bytes(self.views[view_number]))
+        bits = np.unpackbits(matrix[:, start // 8 : (stop + 7) // 8], axis=1, bitorder="little")
+        return bits[:, start % 8 : start % 8 + stop - start]
 
     def bits(self, block: str | Sequence[str]) -> BlockBits:
         """The bits of an attribute (randomized separately) or of a view (jointly), in every report that carries it."""
@@ -158,7 +178,7 @@ class ReportBatch:
         if not carried:
             raise DomainError(f"no report carries {', '.join(names)} as one block")
         rows = [self.rows_of(number) for number, _ in carried]
-        bits = [self._block_bits(number, at) for number, at in carried]
+        bits = [self.block_bits(number, at) for number, at in carried]
         order = np.argsort(np.concatenate(rows), kind="stable")
         return BlockBits(np.concatenate(rows)[order], np.concatenate(bits)[order])
 
@@ -170,13 +190,21 @@ class ReportBatch:
             return []
         return [(number, view.index(positions[0])) for number, view in enumerate(self.views) if positions[0] in view]
 
-    def _block_bits(self, view_number: int, at: int) -> NDArray[np.uint8]:
-        channels = self.channels(view_number)
-        if isinstance(channels[at], DirectChannel):
-            raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
-        start = sum(channel.width for channel in channels[:at])
-        return self.view_bits(view_number)[:, start : start + channels[at].width]
-
     def cells(self) -> NDArray[np.int64]:
         """The numbers of jointly randomized `direct` reports: each the cell of its own view."""
-        return self.payloads.numbers()
+        if not self.campaign.jointly or self.campaign.mechanism.name != "direct":
+            raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `bits`")
+        return self.payloads.numbers().astype(np.int64)  # checked: below 2^62
+
+
+def _emptied(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """The parts in one array; the list is emptied, so that they can be let go."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
+
+
+def _renumbered(numbered: list[tuple[tuple[View, ...], NDArray[np.int32]]], views: tuple[View, ...]) -> NDArray[np.int32]:
+    """Every report's view among all views, from its place among those of its own batch."""
+    place = {view: i for i, view in enumerate(views)}
+    return np.concatenate([np.array([place[view] for view in own], dtype=np.int32)[index] for own, index in numbered])

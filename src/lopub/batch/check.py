@@ -110,7 +110,7 @@ def _outputs(batch: ReportBatch) -> tuple[Ok, Reason]:
     sample = batch.channels(0)[0]
     reason = Reason.RANGE if sample.n_ones is None else Reason.WEIGHT
     if batch.campaign.jointly and isinstance(sample, DirectChannel):
-        n_cells = np.array([batch.channels(i)[0].n_candidates for i in range(len(batch.views))], dtype=np.int64)
+        n_cells = np.array([batch.channels(i)[0].n_candidates for i in range(len(batch.views))], dtype=np.uint64)
         return batch.payloads.numbers() < n_cells[batch.view_index], reason
     if batch.campaign.jointly and sample.n_ones is not None:
         sizes = np.array([batch.channels(i)[0].n_ones for i in range(len(batch.views))], dtype=np.int64)
@@ -141,7 +141,7 @@ def _numbers_in_range(payloads: NDArray[np.uint8], channels: tuple[Channel, ...]
     ok, start = np.ones(len(payloads), dtype=bool), 0
     for channel in channels:
         n_bytes = channel.width // 8
-        ok &= Packed.from_matrix(payloads[:, start : start + n_bytes]).numbers() < channel.n_candidates
+        ok &= Packed.from_matrix(payloads[:, start : start + n_bytes]).numbers() < np.uint64(channel.n_candidates)
         start += n_bytes
     return ok
 

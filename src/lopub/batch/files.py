@@ -20,6 +20,8 @@ from lopub.report import VERSION
 
 BLOCK_REPORTS = 2**16
 """Reports in a row group, and in a block that is walked."""
+_FIELDS = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
+_SAFE = {"write_page_checksum": True}
 _ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
 
 
@@ -28,7 +30,9 @@ def read_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBa
 
     campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
     """
-    return ReportBatch.concatenated(list(walk_reports(path, campaign)))
+    batch = ReportBatch.gathered(walk_reports(path, campaign))
+    pa.default_memory_pool().release_unused()  # what was read is held once more by now
+    return batch
 
 
 def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: int = BLOCK_REPORTS) -> Iterator[ReportBatch]:
@@ -47,21 +51,28 @@ def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: i
 
 def write_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
     """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet."""
+    write = _write_parquet if str(path).endswith(".parquet") else _write_framed
     with whole_file(Path(path), force=force) as part:
-        return (_write_parquet if str(path).endswith(".parquet") else _write_framed)(part, campaign, batches)
+        return write(part, campaign, _of(campaign, batches))
+
+
+def _of(campaign: Campaign, batches: Iterable[ReportBatch]) -> Iterator[ReportBatch]:
+    for batch in batches:
+        if batch.campaign.id != campaign.id:
+            raise CampaignError(f"reports of campaign {batch.campaign.id[:16]}… do not go into a file of {campaign.id[:16]}…")
+        yield batch
 
 
 # ---- Parquet
 
 
 def _schema(campaign: Campaign) -> pa.Schema:
-    fields = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
-    return pa.schema(fields, metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
+    return pa.schema(_FIELDS, metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
 
 
 def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]) -> int:
     n_reports, schema = 0, _schema(campaign)
-    with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"]) as writer:
+    with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE) as writer:
         for batch in batches:
             n_reports += len(batch)
             for start in range(0, len(batch), BLOCK_REPORTS):
@@ -86,7 +97,7 @@ def _binary_array(strings: Packed) -> pa.Array:
 
 def _walk_parquet(path: Path, campaign: Campaign | None, block: int) -> Iterator[ReportBatch]:
     try:
-        file = pa.parquet.ParquetFile(path, memory_map=False)
+        file = pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
     except (pa.ArrowException, OSError):
         raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
     with file:
@@ -107,7 +118,7 @@ def _walk_parquet(path: Path, campaign: Campaign | None, block: int) -> Iterator
 def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Campaign:
     """The campaign that a Parquet file names, which must be the given one if one is given."""
     metadata = schema.metadata or {}
-    if _ID not in metadata or [field.name for field in schema] != ["id", "slot", "view", "payload"]:
+    if _ID not in metadata or [(field.name, field.type) for field in schema] != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of reports")
     named = metadata[_ID].decode(errors="replace")
     if campaign is not None:
@@ -121,11 +132,13 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     columns = {field.name: rows.column(i) for i, field in enumerate(rows.schema)}
     if any(column.null_count for column in columns.values()):
         raise StoreError("a file of reports has a field without a value")
-    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].reshape(-1, 16)
+    # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
+    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].copy()
+    ids = ids.reshape(-1, 16)
     masks = _strings(columns["view"])
     n_bytes = campaign.mask_bytes
     right = masks.lengths == n_bytes
-    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False), _strings(columns["payload"])
+    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), _strings(columns["payload"])
     if right.all():
         return checked_batch(campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads)
     kept = np.flatnonzero(right)
@@ -136,7 +149,9 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
 def _strings(column: pa.Array) -> Packed:
     _, offsets, data = column.buffers()
     starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    return Packed(np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8), starts)
+    if data is None:
+        return Packed(np.empty(0, np.uint8), starts)
+    return Packed(np.frombuffer(data, np.uint8)[starts[0] : starts[-1]].copy(), starts - starts[0])
 
 
 # ---- framed wire bytes

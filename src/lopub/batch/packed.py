@@ -1,6 +1,7 @@
 """Byte strings of different lengths, one behind the other in one array."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -43,6 +44,12 @@ class Packed:
     def bytes_used(self) -> NDArray[np.uint8]:
         return self.data[self.offsets[0] : self.offsets[-1]]
 
+    @cached_property
+    def _one_length(self) -> int | None:
+        """The length of all strings, where they have one in common."""
+        lengths = self.lengths
+        return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None
+
     def string(self, i: int) -> bytes:
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
 
@@ -52,9 +59,9 @@ class Packed:
 
     def take(self, rows: NDArray[Any]) -> "Packed":
         """Some of the strings, in the order given."""
+        if self._one_length is not None:
+            return Packed.from_matrix(self.bytes_used.reshape(len(self), self._one_length)[rows])
         lengths = self.lengths[rows]
-        if len(lengths) and (lengths == lengths[0]).all() and len(self) * lengths[0] == len(self.bytes_used):
-            return Packed.from_matrix(self.bytes_used.reshape(len(self), -1)[rows])
         taken = Packed.from_lengths(np.empty(0, np.uint8), lengths)
         within = np.arange(int(taken.offsets[-1])) - np.repeat(taken.offsets[:-1], lengths)
         return Packed(self.data[np.repeat(self.offsets[:-1][rows], lengths) + within], taken.offsets)
@@ -62,7 +69,7 @@ class Packed:
     def matrix(self, rows: NDArray[Any] | None = None) -> NDArray[np.uint8]:
         """Strings that all have one length, as shape (n, length)."""
         part = self if rows is None else self.take(rows)
-        return part.bytes_used.reshape(len(part), -1)
+        return part.bytes_used.reshape(len(part), int(part.offsets[1] - part.offsets[0]) if len(part) else 0)
 
     def last_bytes(self) -> NDArray[np.uint8]:
         return self.data[self.offsets[1:] - 1]
@@ -73,11 +80,11 @@ class Packed:
         sums: NDArray[np.int64] = np.add.reduceat(ones, self.offsets[:-1] - self.offsets[0], dtype=np.int64)
         return sums
 
-    def numbers(self) -> NDArray[np.int64]:
-        """The strings, of at most 8 bytes, as big-endian numbers below 2^63."""
+    def numbers(self) -> NDArray[np.uint64]:
+        """The strings, of at most 8 bytes, as big-endian numbers."""
         lengths = self.lengths
-        numbers = np.zeros(len(self), dtype=np.int64)
+        numbers = np.zeros(len(self), dtype=np.uint64)
         for at in range(int(lengths.max(initial=0))):
             longer = lengths > at
-            numbers[longer] = numbers[longer] << 8 | self.data[self.offsets[:-1][longer] + at]
+            numbers[longer] = numbers[longer] << np.uint64(8) | self.data[self.offsets[:-1][longer] + at]
         return numbers

@@ -39,6 +39,8 @@ class Population:
         """n independent people."""
         if n < 1:
             raise DomainError(f"a population needs at least 1 person, got {n}")
+        if seed < 0:
+            raise DomainError(f"seed must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
         drawn: dict[str, NDArray[np.int64]] = {}
         for node in self.nodes:
@@ -49,7 +51,8 @@ class Population:
 
     def joint(self, names: Sequence[str]) -> Table:
         """The true joint distribution of these attributes, one axis each: every other attribute summed out."""
-        self.domain.positions(names)
+        if not names or len(set(self.domain.positions(names))) < len(names):
+            raise DomainError("a joint distribution needs at least one attribute, each named once")
         needed = self._ancestors(set(names))
         axis = {node.attribute.name: i for i, node in enumerate(self.nodes)}
         operands: list[object] = []

@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from lopub.canonical import decimal_text
 from lopub.dataset import Dataset
-from lopub.domain import Attribute, Binned, Categorical, Domain, decimal_text
+from lopub.domain import Attribute, Binned, Categorical, Domain
 from lopub.errors import DomainError, StoreError
 
 VARIABLE = "LOPUB_DATA"
@@ -36,7 +37,7 @@ def read_domain_file(path: str | Path) -> Domain:
         described = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise StoreError(f"cannot read domain file {path}: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise DomainError(f"{path} is no valid JSON") from None
     try:
         return Domain(tuple(_attribute(item) for item in described["attributes"]))

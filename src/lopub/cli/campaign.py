@@ -158,12 +158,10 @@ def infer(
         chosen = columns.split(",") if columns else None
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
-        note(
-            "warning: these candidates were learnt from the table's own rows. If the rows are private, the list is itself a leak:"
-        )
-        note("use it for backtests, and draw up a real campaign from public knowledge (`lopub campaign make`).")
     campaign = make_campaign(domain, Terms(name=name_of(table_file)), wish)
     campaign.save(output, force=force)
+    if domain_file is None:  # now that there is something to be warned of
+        note(LEAK_WARNING)
     print_summary(campaign)
     say(f"written: {output}")
 

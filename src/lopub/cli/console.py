@@ -3,13 +3,16 @@
 import json
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from lopub.errors import LopubError
+from lopub.errors import LopubError, LopubWarning
 
 out = Console(soft_wrap=False, highlight=False)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -36,6 +39,16 @@ def say(text: str) -> None:
 def note(text: str) -> None:
     """Something worth knowing, on standard error, so that piped output stays clean."""
     err.print(text, markup=False)
+
+
+@contextmanager
+def working(title: str) -> Iterator[None]:
+    """A sign of life on a terminal while something takes its time; LoPub's warnings become notes at its end."""
+    with warnings.catch_warnings(record=True) as caught, err.status(title):
+        warnings.simplefilter("always", LopubWarning)
+        yield
+    for warning in caught:
+        note(f"warning: {warning.message}")
 
 
 def refuse(error: LopubError) -> NoReturn:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 from lopub.canonical import Json, Members
-from lopub.domain import Attribute
+from lopub.domain import Attribute, Domain
 from lopub.errors import CampaignError
 from lopub.randomness import Randomness
 
@@ -111,6 +111,13 @@ class Mechanism(ABC):
     @abstractmethod
     def channel(self, block: Block, n_blocks: int) -> Channel:
         """The block's channel, where a report holds so many blocks."""
+
+    def check(self, block_counts: tuple[int, ...], domain: Domain, jointly: bool) -> None:
+        """Refuse parameters that do not fit a campaign whose reports have so many blocks: none missing, none to spare."""
+        for n_blocks in block_counts:
+            self._noise_for(n_blocks)
+        for n_blocks in sorted(set(self.noise) - set(block_counts)):
+            raise CampaignError(f"mechanism {self.name!r} says a noise for reports of {n_blocks} blocks, which nobody makes")
 
     def width_of(self, n_candidates: int) -> int:
         """Bits that a block of so many candidates takes in a report."""

@@ -6,7 +6,7 @@ On a jointly randomized view this is RAPPOR on the product domain.
 import hashlib
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -14,12 +14,18 @@ from itertools import combinations, count, product
 from typing import ClassVar, Self
 
 from lopub.canonical import Json, Members, integer_at
+from lopub.domain import Domain
 from lopub.errors import CampaignError
 from lopub.exact import UNIT, check_change_units, flip_loss, float_up, times_up
 from lopub.mechanism.base import MOST_BITS, Block, Channel, Law, Mechanism, by_blocks, n_cells, units_to_json
 from lopub.randomness import Randomness
 
 TAG = b"lopub/bloom/1"
+MOST_HASHES = 64
+MOST_COMPARED = 256
+"""Candidates of a block up to which every two rows are compared; above it the bound on their distance stands for it."""
+N_WORDS = 2**32
+"""How many values a 32-bit word of a hash can have."""
 
 
 def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bits: int, n_hashes: int) -> tuple[int, ...]:
@@ -33,7 +39,7 @@ def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bi
     """
     fields = (TAG, salt.encode(), *(name.encode() for name in names), *(text.encode() for text in texts))
     prefix = b"".join(len(part).to_bytes(4) + part for part in fields)
-    unbiased = UNIT - UNIT % n_bits
+    unbiased = N_WORDS - N_WORDS % n_bits
     found: dict[int, None] = {}
     for counter in count():
         digest = hashlib.sha256(prefix + (4).to_bytes(4) + counter.to_bytes(4)).digest()
@@ -97,7 +103,7 @@ class BloomChannel(Channel):
 
     @cached_property
     def distance(self) -> int:
-        """The largest Hamming distance of two rows."""
+        """The largest Hamming distance of two rows, or where they are too many to compare, a bound on it."""
         return self._largest(combinations(self.filters, 2))
 
     def loss_of(self, position: int) -> Decimal:
@@ -113,6 +119,8 @@ class BloomChannel(Channel):
 
     def _largest(self, pairs: Iterator[tuple[int, int]]) -> int:
         bound, largest = 2 * min(self.n_hashes, self.n_bits - self.n_hashes), 0
+        if self.n_candidates > MOST_COMPARED:
+            return bound
         for one, other in pairs:
             largest = max(largest, (one ^ other).bit_count())
             if largest == bound:  # found almost at once unless the filters are crowded
@@ -129,8 +137,8 @@ class Bloom(Mechanism):
 
     name: ClassVar[str] = "bloom"
     codes_differ_by_block: ClassVar[bool] = True
-    noise: Mapping[int, int]
-    n_bits: int | Mapping[str, int]
+    noise: Mapping[int, int] = field(hash=False)
+    n_bits: int | Mapping[str, int] = field(hash=False)
     n_hashes: int
     salt: str = "0"
 
@@ -143,17 +151,19 @@ class Bloom(Mechanism):
                 raise CampaignError(f"bits must lie in 2..{MOST_BITS:,}, got {n_bits}")
             if not 1 <= self.n_hashes <= n_bits:
                 raise CampaignError(f"hashes must lie in 1..{n_bits}, the number of bits, got {self.n_hashes}")
+        if self.n_hashes > MOST_HASHES:
+            raise CampaignError(f"hashes must be at most {MOST_HASHES}, got {self.n_hashes}")
 
     def channel(self, block: Block, n_blocks: int) -> BloomChannel:
         return BloomChannel(block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt)
 
     def _bits_of(self, block: Block) -> int:
-        if isinstance(self.n_bits, int):
-            return self.n_bits
-        name = block[0].name
-        if len(block) > 1 or name not in self.n_bits:
+        return self.n_bits if isinstance(self.n_bits, int) else self.n_bits[block[0].name]
+
+    def check(self, block_counts: tuple[int, ...], domain: Domain, jointly: bool) -> None:
+        super().check(block_counts, domain, jointly)
+        if not isinstance(self.n_bits, int) and (jointly or set(self.n_bits) != set(domain.names)):
             raise CampaignError("bits must be one number where views are randomized jointly, or name every attribute")
-        return self.n_bits[name]
 
     def width_of(self, n_candidates: int) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else max(self.n_bits.values())

@@ -1,7 +1,7 @@
 """`direct`: k-ary randomized response. Keep the answer, or draw a cell uniformly from all K."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -75,7 +75,7 @@ class Direct(Mechanism):
 
     name: ClassVar[str] = "direct"
     largest_block: ClassVar[int] = 2**62
-    noise: Mapping[int, int]
+    noise: Mapping[int, int] = field(hash=False)
 
     def __post_init__(self) -> None:
         for odds in self.noise.values():

@@ -1,7 +1,7 @@
 """`subset`: report a random w-subset of the K cells that favours the true one."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -69,7 +69,7 @@ class Subset(Mechanism):
     """Subset selection with odds A / UNIT = e^eps."""
 
     name: ClassVar[str] = "subset"
-    noise: Mapping[int, int]
+    noise: Mapping[int, int] = field(hash=False)
 
     def __post_init__(self) -> None:
         for odds in self.noise.values():

@@ -1,7 +1,7 @@
 """`unary`: one bit a candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Self
 
@@ -86,7 +86,7 @@ class Unary(Mechanism):
     """Unary encoding. noise: odds A (optimized), or change_units c (symmetric)."""
 
     name: ClassVar[str] = "unary"
-    noise: Mapping[int, int]
+    noise: Mapping[int, int] = field(hash=False)
     symmetric: bool = False
 
     def __post_init__(self) -> None:

@@ -38,6 +38,9 @@ def simulate_blocks(dataset: Dataset, campaign: Campaign, *, seed: int, slot: in
         raise CampaignError(f"seed must be at least 0, got {seed}")
     if slot is None:
         slot = campaign.terms.schedule.slots[0] if campaign.terms.schedule else 0
+    days = campaign.terms.schedule.slots if campaign.terms.schedule else range(2**32)
+    if slot not in days:
+        raise CampaignError(f"slot must lie in {days[0]}..{days[-1]}, got {slot}")
     for number, start in enumerate(range(0, max(len(dataset), 1), BLOCK_REPORTS)):
         rng = np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(number,))))
         yield _block(dataset.codes[start : start + BLOCK_REPORTS], campaign, slot, rng)

@@ -1,11 +1,24 @@
 """Loops that NumPy cannot say, compiled once and kept on disk. Their plain twins are in the tests."""
 
+from collections.abc import Callable
+from typing import TypeVar, cast
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+Function = TypeVar("Function", bound=Callable[..., None])
 
-@njit(cache=True)
+
+def compiled(function: Function) -> Function:
+    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process."""
+    try:
+        return cast(Function, njit(cache=True)(function))
+    except RuntimeError:  # numba found no place for its cache
+        return cast(Function, njit(function))
+
+
+@compiled
 def fill_bernoulli(result: NDArray[np.uint64], units: np.uint64, state: NDArray[np.uint64]) -> None:
     """Words whose bits are one with probability units / 2^64, independently. state: of an SFC64, moved on in place.
 
@@ -33,7 +46,7 @@ def fill_bernoulli(result: NDArray[np.uint64], units: np.uint64, state: NDArray[
     state[0], state[1], state[2], state[3] = a, b, c, counter
 
 
-@njit(cache=True)
+@compiled
 def lay_codes(payload: NDArray[np.uint64], codes: NDArray[np.uint64], inputs: NDArray[np.int64], first: int) -> None:
     """Exclusive-or each report's words, from word `first` on, with the code words of its candidate."""
     for i in range(len(inputs)):

@@ -1,0 +1,70 @@
+"""The default estimator: noise treated as noise. MAP-EM towards the product of marginals, its strength from held-out reports."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lopub.estimation.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em_map, run_accelerated
+from lopub.estimation.evidence import EVERY_FOLD, Evidence
+from lopub.joint import Probabilities, product_of, raked
+
+STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0)
+"""Pseudo-counts as a share of the reports, strongest first, down to none at all."""
+PATIENCE = 2
+"""How many weaker strengths in a row may be worse than one that beat the product, before the search ends."""
+TRIAL_TOLERANCE = 1e-5
+"""Of the fits that are only compared on held-out reports: their log-likelihood settles sooner than their cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shrunk:
+    """joint: raked to the marginals. gain: held-out log-likelihood over the product, in nats, 0 where the product is best."""
+
+    joint: Probabilities
+    gain: float
+    strength: float
+    fit: Result
+
+
+def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> Shrunk:
+    """The joint with the best held-out strength, fitted to all reports, then raked to the one-way marginals.
+
+    The marginals come from more reports than the joint, so they are the better known part; raking keeps what the joint
+    adds to them and drops its noise about them.
+    """
+    prior = product_of(marginals)
+    strength, gain, start = chosen_strength(evidence, prior)
+    if np.isinf(strength):
+        value = evidence.log_likelihood(prior)
+        return Shrunk(prior, 0.0, strength, Result(prior, True, 0, (value,)))
+    fit = fitted(evidence, prior, strength, start)
+    axes = [(axis,) for axis in range(prior.ndim)]
+    return Shrunk(raked(fit.joint, axes, marginals), gain, strength, fit)
+
+
+def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, float, Probabilities]:
+    """The strength with the best log-likelihood on held-out reports, its gain over the product, and a joint to start from."""
+    splits = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
+    splits = [(training, held_out) for training, held_out in splits if training.n_reports and held_out.n_reports]
+    independent = sum(held_out.log_likelihood(prior) for _, held_out in splits)
+    best, best_gain, best_start, worse = np.inf, 0.0, prior, 0
+    starts = [prior] * len(splits)
+    for strength in STRENGTHS:
+        trials = zip(splits, starts, strict=True)
+        starts = [fitted(training, prior, strength, at, TRIAL_TOLERANCE).joint for (training, _), at in trials]
+        gain = sum(held_out.log_likelihood(joint) for (_, held_out), joint in zip(splits, starts, strict=True)) - independent
+        if gain > best_gain:
+            best, best_gain, best_start, worse = strength, gain, starts[0], 0
+        elif best < np.inf and (worse := worse + 1) > PATIENCE:
+            break
+    return best, best_gain, best_start
+
+
+def fitted(
+    evidence: Evidence, prior: Probabilities, strength: float, start: Probabilities, tolerance: float = TOLERANCE
+) -> Result:
+    """Maximum a posteriori, run to convergence. start: with no zeros where the prior has none."""
+    slack = ROUNDING * evidence.n_reports
+    step = em_map(evidence, prior, strength)
+    return run_accelerated(step, start, tolerance=tolerance, most=MOST_EVALUATIONS, slack=slack)

@@ -1,0 +1,84 @@
+"""How far an estimate may be off: standard errors of cells from the information in the reports.
+
+Why information and not a bootstrap of reports: one pass over the reports instead of hundreds of fits, and it needs no seed.
+The covariance of a maximum-likelihood joint is the inverse of the information on the tangent of the simplex, taken over the cells
+that are not held at zero; shrinkage enters as a sandwich, whose spread leaves out the bias that shrinking accepts.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.estimation.evidence import Evidence
+from lopub.joint import Probabilities, product_of
+
+MOST_CELLS = 2048
+"""Above this the information matrix is not worth its memory, and cells get no standard error."""
+AT_ZERO = 1e-5
+"""A cell below this is held at zero by the fit; it does not take part in the covariance of the others."""
+RIDGE = 1e-9
+"""Share of the mean diagonal: keeps directions without information from dividing by zero."""
+
+
+def standard_errors(
+    evidence: Evidence,
+    joint: Probabilities,
+    prior: Probabilities | None = None,
+    strength: float = 0.0,
+    *,
+    axes: tuple[int, ...] | None = None,
+) -> Probabilities | None:
+    """Of every cell, or of every cell of the marginal on some axes; NaN for cells held at zero. None above MOST_CELLS cells."""
+    if joint.size > MOST_CELLS:
+        return None
+    support = np.flatnonzero(joint.reshape(-1) > AT_ZERO)
+    information = evidence.information(joint)[np.ix_(support, support)]
+    if prior is None or strength == 0:
+        covariance = _constrained_inverse(information)
+    else:
+        flat, pseudo = joint.reshape(-1)[support], strength * evidence.n_reports * prior.reshape(-1)[support]
+        inverse = _constrained_inverse(information + np.diag(pseudo / flat**2))
+        covariance = inverse @ information @ inverse.T
+    return _summed_errors(covariance, support, joint.shape, axes if axes is not None else tuple(range(joint.ndim)))
+
+
+def _summed_errors(
+    covariance: Probabilities, support: NDArray[np.int64], shape: tuple[int, ...], axes: tuple[int, ...]
+) -> Probabilities:
+    """The spread of the sums of cells that a marginal is made of."""
+    kept = tuple(shape[axis] for axis in axes)
+    target = np.ravel_multi_index(tuple(np.unravel_index(support, shape)[axis] for axis in axes), kept)
+    sums = np.zeros((int(np.prod(kept)), len(support)))
+    sums[target, np.arange(len(support))] = 1
+    variances = np.einsum("ij,jk,ik->i", sums, covariance, sums, optimize=True)
+    errors = np.where(sums.any(axis=1), np.sqrt(np.maximum(variances, 0)), np.nan)
+    return errors.reshape(kept)
+
+
+def _constrained_inverse(matrix: Probabilities) -> Probabilities:
+    """The inverse on the vectors that sum to zero: what is known once the cells must sum to one."""
+    steady = matrix + RIDGE * np.trace(matrix) / len(matrix) * np.eye(len(matrix))
+    inverse = np.linalg.inv(steady)
+    row = inverse.sum(axis=1)
+    result: Probabilities = inverse - np.outer(row, row) / row.sum()
+    return result
+
+
+def product_errors(marginals: list[Probabilities], errors: list[Probabilities]) -> Probabilities:
+    """Of a product of independent marginals, by the delta method."""
+    joint = product_of(marginals)
+    variance = np.zeros_like(joint)
+    for axis, (marginal, error) in enumerate(zip(marginals, errors, strict=True)):
+        known = np.nan_to_num(error)
+        relative = np.divide(known, marginal, out=np.zeros_like(known), where=marginal > 0)
+        variance += np.expand_dims(relative**2, tuple(i for i in range(joint.ndim) if i != axis))
+    return joint * np.sqrt(variance)
+
+
+def expected_error(evidence: Evidence) -> float | None:
+    """The AVD that maximum likelihood would have if every cell were equally likely and none could be held at zero."""
+    cells = int(np.prod(evidence.shape))
+    if cells > MOST_CELLS:
+        return None
+    uniform = np.full(evidence.shape, 1 / cells)
+    variances = np.diag(_constrained_inverse(evidence.information(uniform)))
+    return float(np.sqrt(2 / np.pi) * np.sqrt(np.maximum(variances, 0)).sum() / 2)

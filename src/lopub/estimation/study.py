@@ -1,0 +1,205 @@
+"""Study: a batch made ready once, and every estimate from it."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from lopub.batch import ReportBatch
+from lopub.errors import DomainError, NoiseWarning, TooFewReports
+from lopub.estimation.build import Reports, evidence_of
+from lopub.estimation.marginals import marginal_errors, marginals_of
+from lopub.estimation.methods import METHODS, Estimator
+from lopub.estimation.spread import expected_error, product_errors, standard_errors
+from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
+from lopub.view import View
+
+MOST_CELLS = 2**20
+"""Cells of a clique that is estimated as one table."""
+HOPELESS = 0.5
+"""Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
+
+
+class Study:
+    """Everything that can be asked of a batch. Reports are put in order and marginals are estimated once."""
+
+    def __init__(self, batch: ReportBatch) -> None:
+        needed = batch.campaign.terms.min_reports
+        if not len(batch):
+            raise TooFewReports("there are no reports to estimate from")
+        if len(batch) < needed:
+            raise TooFewReports(
+                f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(batch):,}"
+            )
+        self.campaign = batch.campaign
+        self.domain = batch.campaign.domain
+        self.reports = Reports.of(batch)
+
+    @cached_property
+    def marginals(self) -> dict[int, Probabilities]:
+        """By position; an attribute that nobody reported is not there."""
+        return marginals_of(self.reports, tuple(range(len(self.domain))))
+
+    def marginal(self, position: int) -> Probabilities:
+        return self.marginals[position]
+
+    def marginal_error(self, position: int) -> Probabilities:
+        """Standard errors of a marginal."""
+        known = self._marginal_errors
+        if position not in known:
+            known[position] = marginal_errors(self.reports, position, self.marginal(position))
+        return known[position]
+
+    @cached_property
+    def _marginal_errors(self) -> dict[int, Probabilities]:
+        return {}
+
+    def clique(self, names: Sequence[str]) -> View:
+        """The positions of these attributes, checked."""
+        if not names:
+            raise DomainError("name at least one attribute to estimate")
+        positions = self.domain.positions(names)
+        if len(set(positions)) < len(positions):
+            raise DomainError(f"a clique names attribute {_repeated(names)!r} twice")
+        cells = int(np.prod([float(self.domain.sizes[position]) for position in positions]))
+        if cells > MOST_CELLS:
+            raise DomainError(
+                f"these {len(names)} attributes have {cells:,} cells together; at most {MOST_CELLS:,} can be estimated at once"
+            )
+        return tuple(sorted(positions))
+
+    def estimate(self, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+        """The joint of these attributes, in the order given."""
+        joint = self.joint_of(self.clique(names), method, **options)
+        order = [joint.names.index(name) for name in names]
+        errors = None if joint.standard_errors is None else np.transpose(joint.standard_errors, order)
+        attributes = tuple(joint.attributes[i] for i in order)
+        return JointDistribution(attributes, np.transpose(joint.probabilities, order), errors, joint.fit)
+
+    def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
+        """The joint of a clique of positions, in domain order."""
+        estimator = self._estimator(method)
+        for position in clique:
+            if not self.n_covering((position,)):
+                raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
+        with one_blas_thread():
+            evidence = evidence_of(self.reports, clique)
+            if len(clique) == 1 and method != "em":
+                return METHODS["product"](self, clique, evidence)
+            if evidence.covers_all:
+                return estimator(self, clique, evidence, **options)
+            return self._from_wider_view(clique, method, options) or self._from_parts(clique, method, options)
+
+    def _estimator(self, method: str) -> Estimator:
+        if method not in METHODS:
+            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        return METHODS[method]
+
+    def _from_wider_view(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution | None:
+        """Jointly randomized bits speak of their whole view: estimate that, and sum out the rest. The view with most reports."""
+        batch = self.reports.batch
+        counts = self.reports.n_of_view
+        wider = [number for number, view in enumerate(batch.views) if set(clique) < set(view) and counts[number]]
+        if not wider:
+            return None
+        number = max(wider, key=lambda n: (counts[n], -n))
+        whole = self.joint_of(batch.views[number], method, **options)
+        joint = whole.marginal([self.domain.names[position] for position in clique])
+        return replace(joint, fit=whole.fit, standard_errors=self._marginal_of_view_errors(number, clique, whole))
+
+    def _marginal_of_view_errors(self, number: int, clique: View, whole: JointDistribution) -> Probabilities | None:
+        view, strength = self.reports.batch.views[number], whole.fit.strength or 0.0
+        prior = product_of([self.marginal(position) for position in view])
+        if np.isinf(strength):
+            return product_errors([self.marginal(p) for p in clique], [self.marginal_error(p) for p in clique])
+        axes = tuple(view.index(position) for position in clique)
+        return standard_errors(evidence_of(self.reports, view), whole.probabilities, prior, strength, axes=axes)
+
+    def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
+        """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
+        covered = {tuple(p for p in clique if p in view) for view in self.reports.batch.views}
+        largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
+        joints = [self.joint_of(part, method, **options) for part in largest]
+        axes = [tuple(clique.index(position) for position in part) for part in largest]
+        start = product_of([self.marginal(position) for position in clique])
+        fitted = raked(start, axes, [joint.probabilities for joint in joints])
+        n_reports = sum(joint.fit.n_reports for joint in joints)
+        attributes = tuple(self.domain.attributes[position] for position in clique)
+        return JointDistribution(attributes, fitted, None, Fit(method=method, n_reports=n_reports, identified=False))
+
+    def warn_of_noise(self, names: Sequence[str]) -> None:
+        """Warn where the noise drowns the clique, before anybody believes the estimate."""
+        evidence = evidence_of(self.reports, self.clique(names))
+        error = expected_error(evidence) if evidence.covers_all else None
+        if error is not None and error >= HOPELESS:
+            about, shown = ", ".join(names), min(error, 1.0)
+            warnings.warn(
+                f"the reports say almost nothing about {about}: the expected AVD is {shown:.2f} of at most 1",
+                NoiseWarning,
+                stacklevel=3,
+            )
+
+    def n_covering(self, clique: View) -> int:
+        """How many reports cover all of these attributes."""
+        batch = self.reports.batch
+        counts = self.reports.n_of_view.tolist()
+        return sum(n for n, view in zip(counts, batch.views, strict=True) if set(clique) <= set(view))
+
+    def pairs(
+        self,
+        names: Sequence[str] | None = None,
+        method: str = "shrunk",
+        *,
+        workers: int | None = None,
+        done: Callable[[int], None] | None = None,
+        **options: Any,
+    ) -> dict[tuple[str, str], JointDistribution]:
+        """The joints of all pairs of these attributes, or of all; on all cores. done: told after each pair how many are."""
+        positions = sorted(self.domain.positions(names)) if names is not None else list(range(len(self.domain)))
+        cliques = list(combinations(positions, 2))
+        self.marginals, self._estimator(method)
+        found = {}
+        with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            tasks = pool.map(lambda clique: self.joint_of(clique, method, **options), cliques)
+            for i, (clique, joint) in enumerate(zip(cliques, tasks, strict=True)):
+                found[self.domain.names[clique[0]], self.domain.names[clique[1]]] = joint
+                if done:
+                    done(i + 1)
+        return found
+
+
+def _repeated(names: Sequence[str]) -> str:
+    return next(name for name in names if list(names).count(name) > 1)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Small matrix products are faster on one thread, and their sums then do not depend on the machine's cores."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def estimate(batch: ReportBatch, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+    """The joint distribution of some attributes, from noisy reports alone.
+
+    method: "shrunk" (the default), "em", or "product". Options of "em": start ("uniform" or "product"), stop ("change" or
+    "paper"), tolerance, most_evaluations, accelerate.
+    """
+    study = Study(batch)
+    study.warn_of_noise(names)
+    return study.estimate(names, method, **options)
+
+
+def estimate_pairs(
+    batch: ReportBatch, names: Sequence[str] | None = None, method: str = "shrunk", **options: Any
+) -> dict[tuple[str, str], JointDistribution]:
+    """The joints of all pairs of some attributes, or of all, on all cores."""
+    return Study(batch).pairs(names, method, **options)

@@ -1,0 +1,678 @@
+"""Write `vectors.json`: what every client and every collector of format 1 must agree on, in whatever language.
+
+    .venv/bin/python tests/golden/make_vectors.py
+
+The file holds campaigns, the candidates and Bloom positions of values, draws and whole reports with the random bytes
+that they take, and what must be refused and why. It is written from the current code and nothing else: no clock, no
+operating-system randomness, no hash seed. `tests/test_golden.py` checks that it comes out the same, byte for byte.
+A change in it is a change of the format: it breaks the campaigns and reports that are out in the world.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from lopub import (
+    AllAttributes,
+    Binned,
+    Boolean,
+    Campaign,
+    CampaignError,
+    Categorical,
+    Client,
+    Domain,
+    DomainError,
+    Fill,
+    IntegerRange,
+    Listed,
+    MemoryStore,
+    Report,
+    ReportRejected,
+    Sample,
+    Schedule,
+    Terms,
+    Translation,
+    Wish,
+    make_campaign,
+)
+from lopub.canonical import Members
+from lopub.exact import UNIT, decimal_up
+from lopub.mechanism import Subset, mechanism_from_json
+from lopub.mechanism.bloom import positions
+from lopub.randomness import Randomness
+from lopub.report import base64url, pack
+from lopub.terms import EPOCH
+
+FILE = Path(__file__).with_name("vectors.json")
+NOON = 43_200
+PLAIN_SLOT = 20_000  # 2024-10-04
+Item = dict[str, Any]
+
+
+# ---- random bytes that are handed in
+
+
+@contextmanager
+def handed_out(random: bytes, *, slot: int = PLAIN_SLOT) -> Iterator[list[int]]:
+    """The operating system hands out these bytes on this day; the list tells how many were taken."""
+    taken = [0]
+
+    def urandom(n_bytes: int) -> bytes:
+        taken[0] += n_bytes
+        if taken[0] > len(random):
+            raise AssertionError(f"{taken[0]} random bytes are wanted, {len(random)} are there")
+        return random[taken[0] - n_bytes : taken[0]]
+
+    chunk = patch.object(Randomness, "_CHUNK", 0)  # ask for exactly what is needed
+    with chunk, patch.object(os, "urandom", urandom), patch.object(time, "time", lambda: slot * 86_400.0 + NOON):
+        yield taken
+
+
+def stream(label: str, n_bytes: int = 2**16) -> bytes:
+    """Bytes that look random and are the same for ever: SHA-256 of label and counter."""
+    blocks = [hashlib.sha256(f"{label}/{i}".encode()).digest() for i in range((n_bytes + 31) // 32)]
+    return b"".join(blocks)[:n_bytes]
+
+
+# ---- campaigns
+
+SMALL = Domain(
+    (
+        Categorical(name="gender", values=("F", "M")),
+        Categorical(name="colour", values=("red", "green", "blue")),
+        Boolean(name="smoker"),
+    )
+)
+WIDE = Domain(
+    (
+        IntegerRange(name="age", minimum=0, maximum=299),
+        Categorical(name="size", values=("S", "M", "L", "XL", "XXL")),
+        Binned(name="income", edges=("0", "10.5", "20", "40", "80", "160", "320", "640")),
+        Boolean(name="member", missing=True),
+    )
+)
+MIDDLE = Domain(
+    (
+        Categorical(name="month", values=tuple(f"{i:02}" for i in range(1, 13))),
+        Categorical(name="size", values=("S", "M", "L", "XL", "XXL")),
+        Binned(name="income", edges=("0", "10.5", "20", "40", "80", "160", "320", "640")),
+        IntegerRange(name="children", minimum=0, maximum=5, missing=True),
+    )
+)
+ASTRAL, FULL_WIDTH = "\U0001d49c", "\uff5a"  # sorted one way by code points, the other way by UTF-16 units
+EVERY_KIND = Domain(
+    (
+        Categorical(
+            name="Größe",
+            title="Körpergröße",
+            question="Wie groß sind Sie?",
+            description="Ohne Schuhe.",
+            values=("klein", "mittelgroß", "groß"),
+            labels={"klein": "unter 1,60 m", "groß": "über 1,80 m"},
+            is_ordered=True,
+        ),
+        Categorical(name="ville", values=("Besançon", "Orléans", "東京", "🏝️"), missing=True),
+        Boolean(name="smoker", missing=True),
+        IntegerRange(name="children", minimum=-1, maximum=4),
+        IntegerRange(name="cars", minimum=0, maximum=2, missing=True),
+        Binned(name="income", edges=("-100.25", "0", "0.00001", "17.5", "1000000"), clamp=True),
+        Binned(name="weight", edges=("0", "40", "60", "80", "300"), missing=True),
+        Boolean(name="pet"),
+        Categorical(name='quote " and \\ and / and \u2028', values=(" x ", "e\u0301", ASTRAL, FULL_WIDTH)),
+    )
+)
+GERMAN = Translation(
+    title="Größen",
+    description="Zeile 1\nZeile 2\t\u0001",
+    consent="Ihre Antworten werden auf Ihrem Gerät verrauscht.",
+    titles={"smoker": "Rauchen"},
+    questions={"smoker": "Rauchen Sie?", "pet": "Haben Sie ein Haustier?"},
+    labels={"smoker": {"false": "nein", "true": "ja", "": "keine Angabe"}, "weight": {"[0, 40]": "bis 40 kg"}},
+)
+EVERY_TERM = Terms(
+    name="every.kind-1_b",
+    title="Sizes and cities",
+    description="Everything that a campaign can say.",
+    language="en-GB",
+    consent="Your answers are made noisy on your own device.",
+    translations={"de": GERMAN, "fr-CA": Translation(labels={EVERY_KIND.names[-1]: {ASTRAL: "A", FULL_WIDTH: "z"}})},
+    schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31)),
+    min_reports=1000,
+    retention_days=365,
+    licence="CC-BY-4.0",
+)
+
+
+def campaigns() -> dict[str, Campaign]:
+    """Every mechanism, every view, both ways to randomize, every kind of attribute and every member."""
+    listed = Listed.of(SMALL, [(("smoker", "gender"), 3), (("colour",), 1), (("gender", "colour"), 2)])
+    wishes = {
+        "bloom-all": (SMALL, Wish(flip_probability="0.5", n_bits=32, n_hashes=4)),
+        "bloom-rate": (SMALL, Wish(epsilon="6", false_positive_rate=0.05)),
+        "bloom-jointly": (SMALL, Wish(epsilon="3", n_bits=19, n_hashes=2, view=Sample(2), jointly=True)),
+        "unary-symmetric": (SMALL, Wish(flip_probability="0.4", mechanism="unary")),
+        "unary-optimized": (MIDDLE, Wish(epsilon="4", mechanism="unary", view=AllAttributes(), jointly=False)),
+        "unary-jointly": (SMALL, Wish(epsilon="2", mechanism="unary", view=AllAttributes(), jointly=True)),
+        "subset-pairs": (MIDDLE, Wish(epsilon="2", mechanism="subset", view=Sample(2), jointly=True)),
+        "direct-fill": (MIDDLE, Wish(epsilon="8", mechanism="direct", view=Fill(496), jointly=True)),
+        "direct-pairs": (WIDE, Wish(epsilon="5.5", mechanism="direct", view=Sample(2), jointly=False)),
+        "subset-listed": (SMALL, Wish(epsilon="1.5", mechanism="subset", view=listed, jointly=False)),
+        "direct-listed": (SMALL, Wish(epsilon="1.5", mechanism="direct", view=listed, jointly=True)),
+    }
+    made = {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
+    every_wish = Wish(epsilon="7.25", n_bits=11, n_hashes=3, view=Sample(3))
+    made["every-member"] = make_campaign(EVERY_KIND, EVERY_TERM, every_wish)
+    weak = Subset({1: UNIT + UNIT // 10})  # so little is kept that half of all cells are named
+    made["subset-weak"] = Campaign(
+        domain=SMALL, mechanism=weak, view=AllAttributes(), jointly=True, terms=Terms(name="subset-weak")
+    )
+    return made
+
+
+def campaign_item(name: str, campaign: Campaign) -> Item:
+    return {
+        "campaign": name,
+        "text": campaign.canonical_bytes.decode(),
+        "id": campaign.id,
+        "epsilon": decimal_up(campaign.loss),
+        "longest_report": campaign.longest_report,
+        "mask_bytes": campaign.mask_bytes,
+        "candidates": {attribute.name: list(attribute.texts) for attribute in campaign.domain.attributes},
+    }
+
+
+# ---- values
+
+VALUES: list[tuple[str, str, list[Any]]] = [
+    ("every-member", "Größe", ["klein", "mittelgroß", "groß", "gro\u00df", "mittelgroß"]),
+    ("every-member", "ville", ["Besançon", "Besanc\u0327on", "Orléans", "Orle\u0301ans", "東京", "🏝️", None]),
+    ("every-member", "smoker", [False, True, None]),
+    ("every-member", "children", [-1, 0, 4]),
+    ("every-member", "cars", [0, 2, None]),
+    ("every-member", "income", [-100.25, -100, 0, -0.0, 1e-05, 1.0000000000000002e-05, 17.5, 17.500000000000004, 1000000]),
+    ("every-member", "income", [-1e300, -101, 1000000.0000000001, 1e300, 2**70]),
+    ("every-member", "weight", [0, 40, 40.00000000000001, 60, 299.99999999999994, 300, None]),
+    ("every-member", 'quote " and \\ and / and \u2028', [" x ", "\u00e9", "e\u0301", ASTRAL, FULL_WIDTH]),
+    ("direct-pairs", "age", [0, 299]),
+]
+UNFIT_VALUES: list[tuple[str, str, list[Any]]] = [
+    ("every-member", "Größe", ["", "Groß", "riesig", None, True, 1, 1.5]),
+    ("every-member", "smoker", ["true", 0, 1, ""]),
+    ("every-member", "children", [-2, 5, "0", True, None, 0.5]),
+    ("every-member", "weight", [-0.1, 300.00000000000006, "40", False]),
+    ("direct-pairs", "age", [-1, 300, 10**30]),
+]
+
+
+def value_items(made: Mapping[str, Campaign]) -> list[Item]:
+    return [
+        {"campaign": name, "attribute": attribute, "value": value, "candidate": made[name].domain[attribute].index(value)}
+        for name, attribute, values in VALUES
+        for value in values
+    ]
+
+
+def unfit_items(made: Mapping[str, Campaign]) -> list[Item]:
+    items = []
+    for name, attribute, values in UNFIT_VALUES:
+        for value in values:
+            try:
+                made[name].domain[attribute].index(value)
+            except DomainError:
+                items.append({"campaign": name, "attribute": attribute, "value": value})
+            else:
+                raise AssertionError(f"{name}.{attribute} takes {value!r}")
+    return items
+
+
+# ---- positions and draws
+
+CODED: list[tuple[str, tuple[str, ...], tuple[str, ...], int, int]] = [
+    ("0", ("gender",), ("F",), 8, 2),
+    ("0", ("gender",), ("M",), 8, 2),
+    ("1", ("gender",), ("F",), 8, 2),
+    ("0", ("gender", "colour"), ("F", "red"), 128, 4),
+    ("0", ("gendercolour",), ("Fred",), 128, 4),
+    ("0", ("ville",), ("",), 128, 4),
+    ("0", ("ville",), ("東京",), 128, 4),
+    ("salz & Größe", ("weight",), ("(40, 60]",), 1000, 6),
+    ("0", ("a",), ("b",), 5, 5),
+    ("0", ("a",), ("b",), 65_536, 3),
+    ("0", ("a",), ("b",), 60_000, 40),
+    ("17166", ("a",), ("b",), 65_175, 3),  # the second word lies in the biased tail and is thrown away
+]
+
+
+def position_items() -> list[Item]:
+    return [
+        {
+            "salt": salt,
+            "names": list(names),
+            "texts": list(texts),
+            "bits": n_bits,
+            "hashes": n_hashes,
+            "positions": list(positions(salt, names, texts, n_bits=n_bits, n_hashes=n_hashes)),
+        }
+        for salt, names, texts, n_bits, n_hashes in CODED
+    ]
+
+
+DRAWS: list[tuple[Item, bytes]] = [
+    ({"draw": "below", "n": "1"}, b""),
+    ({"draw": "below", "n": "2"}, b"\xfe"),
+    ({"draw": "below", "n": "2"}, b"\x03"),
+    ({"draw": "below", "n": "6"}, b"\x07\xfd"),
+    ({"draw": "below", "n": "256"}, b"\xff"),
+    ({"draw": "below", "n": "257"}, b"\x01\x01\xff\x00"),
+    ({"draw": "below", "n": "300"}, b"\xff\x2b"),
+    ({"draw": "below", "n": str(10**30)}, stream("below", 26)),
+    ({"draw": "changes", "bits": 8, "change_units": 2**30}, b"\x0f\x33"),
+    ({"draw": "changes", "bits": 8, "change_units": 3 * 2**29}, b"\x0f\x33\x55"),
+    ({"draw": "changes", "bits": 3, "change_units": 2**31 - 2**28}, b"\xff\xff\xff\xff"),
+    ({"draw": "changes", "bits": 11, "change_units": 1}, b"\xff\x05" * 32),
+    ({"draw": "changes", "bits": 20, "change_units": 858_993_460}, stream("twenty", 90)),
+    ({"draw": "prefix", "n": 5, "size": 3}, b"\x02\x03\x01"),
+    ({"draw": "prefix", "n": 5, "size": 5}, b"\x07\x04\x01\x02\x00"),
+    ({"draw": "prefix", "n": 1, "size": 1}, b""),
+]
+
+
+def drawn(item: Item) -> Any:
+    """The result of one draw, from the operating system's bytes."""
+    randomness = Randomness()
+    if item["draw"] == "below":
+        return str(randomness.below(int(item["n"])))  # a text, as large as odds are
+    if item["draw"] == "changes":
+        return randomness.changes(item["bits"], item["change_units"], UNIT)
+    return randomness.prefix(item["n"], item["size"])
+
+
+def draw_items() -> list[Item]:
+    items = []
+    for item, random in DRAWS:
+        with handed_out(random) as taken:
+            result = drawn(item)
+        items.append({**item, "random": random[: taken[0]].hex(), "result": result})
+    return items
+
+
+# ---- single blocks, on both sides of every threshold
+
+ODDS = 3 * UNIT // 2
+LETTERS = ["a", "b", "c", "d", "e", "f"]
+BY_ODDS = {name: {"name": name, "odds": {"1": str(ODDS)}} for name in ("direct", "subset")}
+OPTIMIZED = {"name": "unary", "variant": "optimized", "odds": {"1": str(ODDS)}}
+SYMMETRIC = {"name": "unary", "variant": "symmetric", "change_units": {"1": 3 * UNIT // 8}}
+FILTERS = {"name": "bloom", "bits": 11, "hashes": 3, "salt": "0", "change_units": {"1": 3 * UNIT // 8}}
+
+
+def five(*draws: int) -> bytes:
+    """Draws of more than 32 and at most 40 bits."""
+    return b"".join(draw.to_bytes(5) for draw in draws)
+
+
+BLOCKS: list[tuple[Item, str, bytes]] = [
+    *((BY_ODDS["direct"], value, five(draw)) for value in "acf" for draw in (0, UNIT // 2 - 1, UNIT // 2, 13 * UNIT // 2 - 1)),
+    *((BY_ODDS["direct"], "c", five(3 * UNIT // 2 + i)) for i in (-1, 0)),
+    (BY_ODDS["direct"], "c", five(13 * UNIT // 2, 2**40 - 1, 1)),
+    *((BY_ODDS["subset"], value, five(draw) + b"\x04\x03") for value in "acf" for draw in (0, 3 * UNIT - 1, 3 * UNIT)),
+    (BY_ODDS["subset"], "c", five(7 * UNIT, 7 * UNIT - 1) + b"\x05\x02\x03"),
+    *(
+        (OPTIMIZED, value, coin + five(UNIT - 1, UNIT, 0, 5 * UNIT // 2, 7, UNIT, UNIT - 1))
+        for value in "abf"
+        for coin in (b"\0", b"\1")
+    ),
+    *((SYMMETRIC, value, b"\x0f\x33\x55") for value in "acf"),
+    *((FILTERS, value, b"\x0f\xff\x33\xff\x55\xff") for value in "acf"),
+]
+
+
+def block_payload(item: Item) -> bytes:
+    """One block alone, as it stands in a report of one block, from the operating system's bytes."""
+    attribute = Categorical(name=item["attribute"], values=tuple(item["candidates"]))
+    channel = mechanism_from_json(Members(item["mechanism"], "mechanism")).channel((attribute,), 1)
+    return pack([channel.randomize(attribute.index(item["value"]), Randomness())], [channel])
+
+
+def block_items() -> list[Item]:
+    items = []
+    for mechanism, value, random in BLOCKS:
+        item = {"mechanism": mechanism, "attribute": "letter", "candidates": LETTERS, "value": value}
+        with handed_out(random) as taken:
+            payload = block_payload(item)
+        items.append({**item, "random": random[: taken[0]].hex(), "payload": payload.hex()})
+    return items
+
+
+# ---- reports
+
+SMALL_RECORDS: list[Item] = [
+    {"gender": "F", "colour": "red", "smoker": False},
+    {"gender": "M", "colour": "blue", "smoker": True},
+    {"gender": "M", "colour": "green", "smoker": False},
+]
+WIDE_RECORDS: list[Item] = [
+    {"age": 0, "size": "S", "income": 0, "member": None},
+    {"age": 299, "size": "XXL", "income": 640, "member": True},
+    {"age": 41, "size": "L", "income": 10.5, "member": False},
+]
+MIDDLE_RECORDS: list[Item] = [
+    {"month": "01", "size": "S", "income": 0, "children": 0},
+    {"month": "12", "size": "XXL", "income": 639.5, "children": None},
+    {"month": "07", "size": "M", "income": 20.25, "children": 3},
+]
+ODD_NAME = EVERY_KIND.names[-1]
+EVERY_RECORD: Item = {
+    "Größe": "mittelgroß",
+    "ville": "Besançon",
+    "smoker": None,
+    "children": -1,
+    "cars": None,
+    "income": 1e9,
+    "weight": 79.5,
+    "pet": True,
+    ODD_NAME: "\u00e9",
+}
+EVERY_RECORDS: list[Item] = [
+    EVERY_RECORD,
+    {**EVERY_RECORD, "ville": "Besanc\u0327on", ODD_NAME: "e\u0301"},  # the same, decomposed
+    {**EVERY_RECORD, "Größe": "groß", "ville": None, "smoker": True, "children": 4, "cars": 1, "income": -5, "weight": None},
+]
+RECORDS = {SMALL: SMALL_RECORDS, WIDE: WIDE_RECORDS, MIDDLE: MIDDLE_RECORDS, EVERY_KIND: EVERY_RECORDS}
+
+
+def slot_of(campaign: Campaign) -> int:
+    """A day on which the campaign takes reports."""
+    schedule = campaign.terms.schedule
+    return PLAIN_SLOT if schedule is None else (schedule.closes - EPOCH).days
+
+
+def encoded(campaign: Campaign, record: Item, random: bytes, *, slot: int) -> tuple[Report, int]:
+    """The client's report for these random bytes on this day, and how many of them it took."""
+    with handed_out(random, slot=slot) as taken:
+        report = Client(campaign, store=MemoryStore()).encode(record)
+    return report, taken[0]
+
+
+def report_item(name: str, campaign: Campaign, record: Item, random: bytes) -> Item:
+    slot = slot_of(campaign)
+    report, n_taken = encoded(campaign, record, random, slot=slot)
+    return {
+        "campaign": name,
+        "record": record,
+        "slot": slot,
+        "random": random[:n_taken].hex(),
+        "bytes": report.to_bytes().hex(),
+        "twin": json.loads(report.to_json()),
+    }
+
+
+def report_items(made: Mapping[str, Campaign]) -> list[Item]:
+    """Every campaign with every record: on plain bytes, and on bytes that begin, behind the id, with many ones, so that
+    draws are rejected."""
+    items = []
+    for name, campaign in made.items():
+        for i, record in enumerate(RECORDS[campaign.domain]):
+            for n_ones in (0, 3, 12):
+                # The two spellings of one record take the same bytes, and so must give the same report.
+                random = stream(f"{name}/{'same' if record in EVERY_RECORDS[:2] else i}/{n_ones}")
+                items.append(report_item(name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]))
+    return items
+
+
+# ---- what must be refused
+
+
+def reason_of(read: Any) -> str:
+    try:
+        read()
+    except ReportRejected as error:
+        return str(error.reason)
+    raise AssertionError("this report is not refused")
+
+
+def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
+    """Reports that differ from a good one in what the comment says; the reason is the code's."""
+    wire = {name: encoded_bytes(name, campaign) for name, campaign in made.items()}
+    spoilt: list[tuple[str, bytes]] = [
+        ("bloom-all", b""),
+        ("bloom-all", wire["bloom-all"][:28]),  # the header is cut off
+        ("bloom-all", wire["bloom-all"][:-1]),
+        ("bloom-all", wire["bloom-all"] + b"\0"),
+        ("direct-pairs", wire["direct-pairs"][:29]),  # no mask
+        ("direct-pairs", wire["direct-pairs"] + b"\0"),
+        ("bloom-all", b"\0" + wire["bloom-all"][1:]),
+        ("bloom-all", b"\2" + wire["bloom-all"][1:]),
+        ("every-member", b"\xff" + wire["every-member"][1:]),
+        ("bloom-all", wire["unary-jointly"]),
+        ("bloom-all", wire["bloom-all"][:8] + bytes([wire["bloom-all"][8] ^ 1]) + wire["bloom-all"][9:]),
+        ("every-member", with_slot(wire["every-member"], 20_573)),  # the day before it opens
+        ("every-member", with_slot(wire["every-member"], 20_605)),  # the day after it closes
+        ("every-member", with_slot(wire["every-member"], 2**32 - 1)),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\0")),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x01")),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x07")),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x11")),  # there is no fifth attribute
+        ("every-member", with_mask(wire["every-member"], b"\x03\x80")),
+        ("direct-fill", with_mask(wire["direct-fill"], b"\x03")),  # the third would still fit
+        ("direct-fill", with_mask(wire["direct-fill"], b"\x0f")),  # more than 496 cells
+        ("subset-listed", with_mask(wire["subset-listed"], b"\x06")),  # not on the list
+        ("unary-symmetric", wire["unary-symmetric"][:-1] + b"\x80"),
+        ("bloom-jointly", wire["bloom-jointly"][:-1] + b"\x08"),
+        ("every-member", wire["every-member"][:-1] + bytes([wire["every-member"][-1] | 0x80])),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x0a")[:30] + b"\x05\x00"),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x0a")[:30] + b"\x00\x03"),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\x03")[:30] + b"\x01\x2c\x00"),
+        ("direct-listed", with_mask(wire["direct-listed"], b"\x05")[:30] + b"\x04"),
+        ("subset-pairs", with_mask(wire["subset-pairs"], b"\x03")[:30] + bytes(8)),
+        ("subset-pairs", with_mask(wire["subset-pairs"], b"\x03")[:30] + b"\xff" * 7 + b"\x0f"),
+        ("subset-listed", with_mask(wire["subset-listed"], b"\x05")[:30] + b"\x03"),
+        # Two faults at once: the earlier check decides.
+        ("bloom-all", b"\2" + wire["bloom-all"][1:28]),
+        ("bloom-all", b"\2" + bytes(60)),
+        ("every-member", with_mask(with_slot(wire["every-member"], 0), b"\0\0")),
+        ("direct-pairs", with_mask(wire["direct-pairs"], b"\0") + bytes(9)),
+        ("every-member", wire["every-member"][:-1] + b"\xff\xff"),
+        ("subset-listed", with_mask(wire["subset-listed"], b"\x05")[:30] + b"\xff"),
+    ]
+    return [
+        {"campaign": name, "bytes": data.hex(), "reason": reason_of(lambda d=data, n=name: Report.from_bytes(d, made[n]))}
+        for name, data in spoilt
+    ]
+
+
+def encoded_bytes(name: str, campaign: Campaign) -> bytes:
+    record = RECORDS[campaign.domain][0]
+    return encoded(campaign, record, stream(f"{name}/spoilt"), slot=slot_of(campaign))[0].to_bytes()
+
+
+def with_slot(wire: bytes, slot: int) -> bytes:
+    return wire[:25] + slot.to_bytes(4) + wire[29:]
+
+
+def with_mask(wire: bytes, mask: bytes) -> bytes:
+    return wire[:29] + mask + wire[29 + len(mask) :]
+
+
+def malformed_twins(made: Mapping[str, Campaign]) -> list[Item]:
+    """Twins that differ from a good one in one member, or are no such object at all."""
+    good = report_item("direct-pairs", made["direct-pairs"], WIDE_RECORDS[0], stream("twin"))["twin"]
+    without: list[Item] = [{key: value for key, value in good.items() if key != left_out} for left_out in good]
+    changes: list[Item] = [
+        {"version": 2},
+        {"version": 0},
+        {"version": "1"},
+        {"version": True},
+        {"version": 256},
+        {"slot": -1},
+        {"slot": 2**32},
+        {"slot": 20000.5},
+        {"slot": "20000"},
+        {"slot": None},
+        {"campaign": good["campaign"][:-1]},
+        {"campaign": good["campaign"].upper()},
+        {"campaign": made["direct-pairs"].id},
+        {"campaign": made["bloom-all"].id[:16]},
+        {"campaign": 12},
+        {"id": good["id"][:-2]},
+        {"id": good["id"] + "=="},
+        {"id": good["id"][:-1] + "_"},  # low bits that stand for nothing are not zero
+        {"id": "*" + good["id"][1:]},
+        {"id": []},
+        {"view": base64url(b"\x07")},
+        {"view": "AA=="},
+        {"view": {}},
+        {"view": ""},
+        {"view": good["view"] + "AAAA"},
+        {"payload": "A"},
+        {"payload": "AA+/"},
+        {"payload": ""},
+        {"payload": good["payload"] + "AAAA"},
+        {"comment": ""},
+    ]
+    texts = ["", "{", "[]", "null", '"twin"', "1", json.dumps([good]), "[" * 100_000, "9" * 5000]
+    texts += [json.dumps(good | change) for change in changes]
+    texts += [json.dumps(item) for item in without]
+    texts += [json.dumps(good)[:-1] + ', "slot": 20000}']  # named twice
+    campaign = made["direct-pairs"]
+    return [
+        {"campaign": "direct-pairs", **spelt(text), "reason": reason_of(lambda t=text: Report.from_json(t, campaign))}
+        for text in texts
+    ]
+
+
+def spelt(text: str) -> Item:
+    """The text; where it is one character many times over, the character and how often."""
+    return {"text": text} if len(text) < 4000 else {"repeated": text[0], "times": len(text)}
+
+
+SPELLINGS: list[tuple[str, str, str]] = [
+    ("another format", '"format":1', '"format":2'),
+    ("a false claim, too low", '"epsilon":"26.366695"', '"epsilon":"26.366694"'),
+    ("a false claim, too high", '"epsilon":"26.366695"', '"epsilon":"26.366696"'),
+    ("a claim with fewer decimals", '"epsilon":"26.366695"', '"epsilon":"26.4"'),
+    ("a claim that is a number", '"epsilon":"26.366695"', '"epsilon":26'),
+    ("a decimal as a number", '"min_reports":1', '"min_reports":1.0'),
+    ("an exponent", '"min_reports":1', '"min_reports":1e0'),
+    ("a number that is none", '"min_reports":1', '"min_reports":NaN'),
+    ("null", '"min_reports":1', '"min_reports":null'),
+    ("a truth for a number", '"min_reports":1', '"min_reports":true'),
+    ("minus zero", '"min_reports":1', '"min_reports":-0'),
+    ("a number above 53 bits", '"min_reports":1', '"min_reports":9007199254740992'),
+    ("a space", '"format":1', '"format": 1'),
+    ("a member twice", '"format":1', '"format":1,"format":1'),
+    ("an unknown member", '"format":1', '"format":1,"formerly":1'),
+    ("an unknown member of a field", '"name":"gender"', '"name":"gender","rank":1'),
+    ("keys out of order", '"format":1,"language":"en"', '"language":"en","format":1'),
+    ("an escape that is not needed", '"gender"', '"g\\u0065nder"'),
+    ("an escaped solidus", '"title":"a/b"', '"title":"a\\/b"'),
+    ("half a surrogate pair", '"title":"a/b"', '"title":"\\ud800"'),
+    ("a decomposed letter", '"title":"a/b"', '"title":"e\u0301"'),
+    ("a default that goes without saying", '"title":"a/b"', '"title":""'),
+    ("enum and categories that differ", '"enum":["F","M"]', '"enum":["M","F"]'),
+    ("the same candidate twice", '"M"', '"F"'),
+    ("hashes above bits", '"hashes":4', '"hashes":33'),
+    ("no hashes", '"hashes":4', '"hashes":0'),
+    ("no noise", '"change_units":{"3":1073741824}', '"change_units":{"3":0}'),
+    ("nothing kept", '"change_units":{"3":1073741824}', '"change_units":{"3":2147483648}'),
+    ("no noise for 3 blocks", '"change_units":{"3":1073741824}', '"change_units":{"2":1073741824}'),
+    ("a number of blocks with a leading zero", '{"3":1073741824}', '{"03":1073741824}'),
+    ("noise for reports that nobody makes", '{"3":1073741824}', '{"2":1073741824,"3":1073741824}'),
+    ("bits that do not name every attribute", '"bits":32', '"bits":{"colour":32,"gender":32}'),
+    ("bits of an attribute that is not asked", '"bits":32', '"bits":{"age":32,"colour":32,"gender":32,"smoker":32}'),
+    ("an unknown mechanism", '"name":"bloom"', '"name":"blossom"'),
+    ("an unknown view", '{"kind":"all"}', '{"kind":"some"}'),
+    ("more attributes than there are", '{"kind":"all"}', '{"attributes":4,"kind":"sample"}'),
+    ("no attributes", '{"kind":"all"}', '{"attributes":0,"kind":"sample"}'),
+    ("fill, separately", '{"kind":"all"}', '{"cells":9,"kind":"fill"}'),
+    ("neither jointly nor separately", '"separately"', '"apart"'),
+    ("a schedule that repeats", '"title"', '"schedule":{"closes":"2026-05-31","opens":"2026-05-01","repeat":"daily"},"title"'),
+    ("closing before opening", '"title"', '"schedule":{"closes":"2026-04-30","opens":"2026-05-01","repeat":"once"},"title"'),
+    ("a day that is none", '"title"', '"schedule":{"closes":"2026-05-32","opens":"2026-05-01","repeat":"once"},"title"'),
+    ("a translation of what is not asked", '"title":"a/b"', '"title":"a/b","translations":{"de":{"titles":{"age":"Alter"}}}'),
+]
+
+
+def malformed_campaigns() -> list[Item]:
+    """One good campaign (the first), and what becomes of it."""
+    good = make_campaign(SMALL, Terms(name="good", title="a/b"), Wish(flip_probability="0.5", n_bits=32, n_hashes=4))
+    text = good.canonical_bytes.decode()
+    items: list[tuple[str, bytes]] = []
+    for why, old, new in SPELLINGS:
+        if old not in text:
+            raise AssertionError(f"{old} is not in the campaign")
+        items.append((why, text.replace(old, new).encode()))
+    items += [
+        ("printed prettily", json.dumps(json.loads(text), indent=2).encode()),
+        ("a line end behind it", text.encode() + b"\n"),
+        ("a byte order mark before it", b"\xef\xbb\xbf" + text.encode()),
+        ("cut off", text.encode()[:-1]),
+        ("nothing", b""),
+        ("a list", b"[]"),
+        ("not UTF-8", text.encode().replace(b"a/b", b"\xff")),
+        ("UTF-16", text.encode("utf-16")),
+        ("nested too deep", b"[" * 17 + b"]" * 17),
+    ]
+    return [{"why": "", **campaign_bytes(text.encode())}, *(refused(why, data) for why, data in items)]
+
+
+def refused(why: str, data: bytes) -> Item:
+    try:
+        Campaign.from_bytes(data)
+    except CampaignError:
+        return {"why": why, **campaign_bytes(data)}
+    raise AssertionError(f"this campaign is not refused: {why}")
+
+
+def campaign_bytes(data: bytes) -> Item:
+    """As text where it is one, else as base64."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+# ---- the file
+
+
+def vectors() -> Item:
+    made = campaigns()
+    spellings = malformed_campaigns()
+    return {
+        "format": 1,
+        "campaigns": [campaign_item(name, campaign) for name, campaign in made.items()],
+        "values": value_items(made),
+        "unfit_values": unfit_items(made),
+        "positions": position_items(),
+        "draws": draw_items(),
+        "blocks": block_items(),
+        "reports": report_items(made),
+        "malformed_reports": malformed_reports(made),
+        "malformed_twins": malformed_twins(made),
+        "spelt_campaign": spellings[0]["text"],
+        "malformed_campaigns": spellings[1:],
+    }
+
+
+def file_text() -> str:
+    """One item a line, so that a change shows which."""
+    sections = []
+    for key, value in vectors().items():
+        if isinstance(value, list):
+            lines = ",\n".join(json.dumps(item, sort_keys=True) for item in value)
+            sections.append(f"{json.dumps(key)}: [\n{lines}\n]")
+        else:
+            sections.append(f"{json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+if __name__ == "__main__":
+    FILE.write_text(file_text(), encoding="ascii")

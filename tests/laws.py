@@ -1,0 +1,360 @@
+"""The law of a campaign's reports: whether an encoder obeys it, by counting; and what it is, by trying every draw.
+
+An *encoder* makes n reports (wire bytes) of one record: the client, a mutant of it, a vectorised simulator. `violations`
+says what is wrong with one: at every position, in both directions, the stated rate must fit and rates a little off
+must be refused; every two bits must agree as often as the law says; views must be drawn by their rule, whatever the
+record; and ids must be fair coins that never come back. No violations: the encoder obeys the campaign's laws.
+
+`distribution` needs no counting: it replays a randomizer until every outcome of every draw has been tried.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, permutations, product
+from typing import TypeVar
+
+import numpy as np
+from scipy.special import bdtr, bdtrc
+
+from lopub.campaign import Campaign
+from lopub.domain import Categorical, Domain
+from lopub.draft import Wish, make_campaign
+from lopub.errors import ReportRejected
+from lopub.mechanism import Channel
+from lopub.mechanism.direct import DirectChannel
+from lopub.mechanism.subset import SubsetChannel
+from lopub.randomness import Randomness
+from lopub.report import ID_BYTES, Report
+from lopub.terms import Terms
+from lopub.view import AllAttributes, Fill, Listed, Sample, View
+
+ALPHA = 1e-9
+"""Of every single test. Seeds are fixed, so that a test that passes once passes always."""
+LITTLE = Fraction(5, 100)
+FACTOR = Fraction(3, 2)
+"""A rate is a little off where it is this far away, or off by this factor, whichever is nearer."""
+APART = 12.5
+"""Standard deviations between a rate and its neighbours. ALPHA takes 6.1 on either side of a count, so that neither
+the true rate is refused nor a neighbour accepted."""
+ALSO_FITS = "would also fit"
+"""In a violation: a rate a little off was not refused, be the stated one right or wrong."""
+
+Record = tuple[int, ...]
+Encoder = Callable[[Campaign, Record, int], list[bytes]]
+Outcome = TypeVar("Outcome")
+
+
+# ---- small campaigns
+
+
+def small_domain(*sizes: int) -> Domain:
+    """Attributes a, b, c … with so many candidates each."""
+    return Domain(tuple(Categorical(name=chr(97 + i), values=tuple(map(str, range(n)))) for i, n in enumerate(sizes)))
+
+
+def small_campaign(*sizes: int, **wish: object) -> Campaign:
+    """A campaign on a small domain; its noise is as wished."""
+    return make_campaign(small_domain(*sizes), Terms(name="small"), Wish(**wish))  # type: ignore[arg-type]
+
+
+def records_of(campaign: Campaign) -> list[Record]:
+    """Every record that there can be."""
+    return list(product(*(range(size) for size in campaign.domain.sizes)))
+
+
+def covering_records(campaign: Campaign) -> list[Record]:
+    """Records that show every block each of its candidates, so that each position is met in both directions."""
+    if campaign.jointly:
+        return records_of(campaign)
+    sizes = campaign.domain.sizes
+    return [tuple(i % size for size in sizes) for i in range(max(sizes))]
+
+
+# ---- one rate
+
+
+def fits(count: int, n: int, rate: Fraction | float) -> bool:
+    """Whether count of n may come from this rate: exact binomial test, twice the smaller tail against ALPHA."""
+    p = float(rate)
+    return bool(2 * min(bdtr(count, n, p), bdtrc(count - 1, n, p)) >= ALPHA)
+
+
+def neighbours(rate: Fraction) -> tuple[Fraction, ...]:
+    """The rates a little below and a little above; none for what always or never happens."""
+    if rate in (0, 1):
+        return ()
+    below = max(rate - LITTLE, rate / FACTOR, 1 - (1 - rate) * FACTOR)
+    above = min(rate + LITTLE, rate * FACTOR, 1 - (1 - rate) / FACTOR)
+    return below, above
+
+
+def rate_violations(what: str, count: int, n: int, rate: Fraction) -> list[str]:
+    """What is wrong with a count of n that should come from this rate, and from no rate a little off."""
+    found = [] if fits(count, n, rate) else [f"{what}: {count} of {n}, the law says {float(rate):.4f}"]
+    for wrong in neighbours(rate):
+        if fits(count, n, wrong):
+            found.append(f"{what}: {count} of {n} {ALSO_FITS} {float(wrong):.4f}")
+    return found
+
+
+def reports_to_refuse_neighbours(rate: Fraction) -> int:
+    """How many reports put a rate's neighbours APART standard deviations away."""
+    return max((math.ceil(APART**2 * rate * (1 - rate) / (wrong - rate) ** 2) for wrong in neighbours(rate)), default=1)
+
+
+# ---- the stated law
+
+
+def view_law(campaign: Campaign) -> dict[View, Fraction]:
+    """Every view and its probability, derived from the rule's words alone."""
+    rule, sizes = campaign.view, campaign.domain.sizes
+    positions = range(len(sizes))
+    match rule:
+        case AllAttributes():
+            return {tuple(positions): Fraction(1)}
+        case Sample():
+            return in_proportion(Counter(combinations(positions, rule.n_sampled)))
+        case Fill():
+            return in_proportion(Counter(filled(order, sizes, rule.cells) for order in permutations(positions)))
+        case Listed():
+            return in_proportion(dict(zip(rule.sets, rule.weights, strict=True)))
+    raise AssertionError(f"no law is written down for {rule}")
+
+
+def in_proportion(weights: dict[View, int]) -> dict[View, Fraction]:
+    total = sum(weights.values())
+    return {view: Fraction(weight, total) for view, weight in weights.items()}
+
+
+def filled(order: Sequence[int], sizes: Sequence[int], cells: int) -> View:
+    """The first two of the order, and then each one that keeps the product within so many cells."""
+    view = list(order[:2])
+    for position in order[2:]:
+        if math.prod(sizes[i] for i in [*view, position]) <= cells:
+            view.append(position)
+    return tuple(sorted(view))
+
+
+def inputs_of(campaign: Campaign, view: View, record: Record) -> list[int]:
+    """What each block of the view is given: a candidate, or the number of the joint cell, last attribute fastest."""
+    candidates = [record[position] for position in view]
+    if not campaign.jointly:
+        return candidates
+    cells = list(product(*(range(campaign.domain.sizes[position]) for position in view)))
+    return [cells.index(tuple(candidates))]
+
+
+def n_positions(channel: Channel) -> int:
+    """Bits of the block's law; a `direct` number counts as one bit a cell."""
+    return channel.n_candidates if isinstance(channel, DirectChannel) else channel.width
+
+
+class BlockLaw:
+    """The law of one block's positions for one candidate."""
+
+    def __init__(self, channel: Channel, candidate: int) -> None:
+        self.channel, self.candidate = channel, candidate
+        law = channel.law()
+        ones = {candidate} if law.rows is None else set(law.rows[candidate])
+        self.p, self.rates = law.p, [law.p if i in ones else law.q for i in range(law.n_bits)]
+
+    def together(self, i: int, j: int) -> Fraction:
+        """The rate at which two positions are ones together."""
+        if isinstance(self.channel, DirectChannel):
+            return Fraction(0)
+        if isinstance(self.channel, SubsetChannel):
+            return self._held_together(i, j, self.channel.subset_size, self.channel.n_candidates - 1)
+        return self.rates[i] * self.rates[j]
+
+    def _held_together(self, i: int, j: int, w: int, others: int) -> Fraction:
+        """A subset holds the true cell and w - 1 others with p, else w others; which others is all alike."""
+        if self.candidate in (i, j):
+            return self.p * (w - 1) / others
+        return (self.p * (w - 1) * (w - 2) + (1 - self.p) * w * (w - 1)) / (others * (others - 1))
+
+
+class ViewedLaw:
+    """The law of all positions of a report that covers one view, its blocks one behind the other."""
+
+    def __init__(self, campaign: Campaign, view: View, record: Record) -> None:
+        inputs = inputs_of(campaign, view, record)
+        self.blocks = [BlockLaw(*block) for block in zip(campaign.channels(view), inputs, strict=True)]
+        self.rates = [rate for block in self.blocks for rate in block.rates]
+        self.places = [(b, i) for b, block in enumerate(self.blocks) for i in range(len(block.rates))]
+
+    def agreement(self, one: int, other: int) -> Fraction:
+        """The rate at which two positions are equal; with their own rates it fixes their joint law."""
+        (block, i), (another, j) = self.places[one], self.places[other]
+        both = self.blocks[block].together(i, j) if block == another else self.rates[one] * self.rates[other]
+        return 1 - self.rates[one] - self.rates[other] + 2 * both
+
+    def agreements(self) -> Iterator[tuple[int, int, Fraction]]:
+        for one, other in combinations(range(len(self.rates)), 2):
+            yield one, other, self.agreement(one, other)
+
+
+def enough_reports(campaign: Campaign, records: Iterable[Record]) -> int:
+    """So many reports that every view has enough of them to refuse every neighbour of every rate."""
+    needed = 1
+    for view, probability in view_law(campaign).items():
+        rates = {probability}
+        for record in records:
+            law = ViewedLaw(campaign, view, record)
+            rates |= {*law.rates, *(rate for _, _, rate in law.agreements())}
+        in_view = max(reports_to_refuse_neighbours(rate) for rate in rates)
+        needed = max(needed, math.ceil(in_view / probability * Fraction(21, 20)))
+    return needed
+
+
+# ---- the counts
+
+
+def violations(
+    encode: Encoder, campaign: Campaign, *, records: Sequence[Record] | None = None, n: int | None = None
+) -> list[str]:
+    """What is wrong with the encoder: nothing, or one sentence for each broken rate."""
+    records = covering_records(campaign) if records is None else records
+    n = enough_reports(campaign, records) if n is None else n
+    return [
+        f"record {record}: {violation}"
+        for record in records
+        for violation in record_violations(campaign, record, encode(campaign, record, n))
+    ]
+
+
+def record_violations(campaign: Campaign, record: Record, wires: Sequence[bytes]) -> list[str]:
+    """What is wrong with these reports of one record."""
+    try:
+        tally = tallied(campaign, wires)
+    except ReportRejected as error:
+        return [f"a report is refused: {error.reason}"]
+    found = id_violations(wires) + view_violations(campaign, tally)
+    for view, outcomes in tally.items():
+        found += [f"view {view}, {violation}" for violation in bit_violations(ViewedLaw(campaign, view, record), outcomes)]
+    return found
+
+
+def tallied(campaign: Campaign, wires: Iterable[bytes]) -> dict[View, Counter[int]]:
+    """View -> the bits of all its blocks, one behind the other -> how often. A `direct` cell counts as a single one."""
+    counts: Counter[bytes] = Counter()
+    for wire in wires:
+        counts[wire[:9] + bytes(ID_BYTES) + wire[25:]] += 1  # alike but for the id
+    tally: dict[View, Counter[int]] = defaultdict(Counter)
+    for wire, count in counts.items():
+        report = Report.from_bytes(wire, campaign)
+        view = report.view(campaign)
+        tally[view][joined(campaign.channels(view), report.outputs(campaign))] += count
+    return tally
+
+
+def joined(channels: Sequence[Channel], outputs: Sequence[int]) -> int:
+    bits = at = 0
+    for channel, output in zip(channels, outputs, strict=True):
+        bits |= positions_of(channel, output) << at
+        at += n_positions(channel)
+    return bits
+
+
+def positions_of(channel: Channel, output: int) -> int:
+    """The output as one bit a position of the law; a `direct` number is a single one."""
+    return 1 << channel.cell(output) if isinstance(channel, DirectChannel) else output
+
+
+def id_violations(wires: Sequence[bytes]) -> list[str]:
+    """Ids that come back, or whose bits are no fair coins."""
+    ids = [wire[9 : 9 + ID_BYTES] for wire in wires]
+    found = [] if len(set(ids)) == len(ids) else ["an id comes back"]
+    coins = np.unpackbits(np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), ID_BYTES), axis=1).sum(axis=0)
+    wrong = [bit for bit, count in enumerate(coins.tolist()) if not fits(count, len(ids), 0.5)]
+    return found + [f"bit {bit} of the id is no fair coin" for bit in wrong]
+
+
+def view_violations(campaign: Campaign, tally: dict[View, Counter[int]]) -> list[str]:
+    """Views that are not drawn as their rule says; asked of every record, this is independence of the answers."""
+    law = view_law(campaign)
+    n = sum(outcomes.total() for outcomes in tally.values())
+    found = [f"view {view} cannot be drawn" for view in tally if view not in law]
+    for view, probability in law.items():
+        found += rate_violations(f"view {view}", tally[view].total() if view in tally else 0, n, probability)
+    return found
+
+
+def bit_violations(law: ViewedLaw, outcomes: Counter[int]) -> list[str]:
+    """Positions whose rate of ones is wrong, and pairs of positions that agree too often or too seldom."""
+    n, ones = outcomes.total(), ones_together(outcomes, len(law.rates))
+    found = []
+    for position, rate in enumerate(law.rates):
+        found += rate_violations(place(law, position), int(ones[position, position]), n, rate)
+    for one, other, rate in law.agreements():
+        equal = int(n - ones[one, one] - ones[other, other] + 2 * ones[one, other])
+        found += rate_violations(f"{place(law, one)} = {place(law, other)}", equal, n, rate)
+    return found
+
+
+def ones_together(outcomes: Counter[int], n_bits: int) -> np.ndarray:
+    """How often two bits are ones together, shape (n_bits, n_bits); on the diagonal, how often each is one."""
+    bits = np.array([[outcome >> i & 1 for i in range(n_bits)] for outcome in outcomes], dtype=np.int64)
+    return (bits.T * np.array(list(outcomes.values()))) @ bits
+
+
+def place(law: ViewedLaw, position: int) -> str:
+    block, i = law.places[position]
+    return f"block {block} bit {i} (candidate {law.blocks[block].candidate})"
+
+
+# ---- every draw
+
+
+class Branching(Randomness):
+    """A source whose draws follow a script, and behind its end take their first outcome; it remembers its choices.
+
+    `weight` of `ways` is the probability of all choices together. Bytes are zeros: an id is no part of the law.
+    """
+
+    def __init__(self, script: Sequence[int] = ()) -> None:
+        super().__init__()
+        self._script = script
+        self.choices: list[tuple[int, int]] = []
+        self.weight = self.ways = 1
+
+    def take(self, n_bytes: int) -> bytes:
+        return bytes(n_bytes)
+
+    def below(self, n: int) -> int:
+        self.ways *= n
+        return self._choice(n)
+
+    def changes(self, n_bits: int, change_units: int, unit: int) -> int:
+        mask = self._choice(1 << n_bits)
+        n_changed = mask.bit_count()
+        self.weight *= change_units**n_changed * (unit - change_units) ** (n_bits - n_changed)
+        self.ways *= unit**n_bits
+        return mask
+
+    def _choice(self, n_outcomes: int) -> int:
+        at = len(self.choices)
+        chosen = self._script[at] if at < len(self._script) else 0
+        self.choices.append((chosen, n_outcomes))
+        return chosen
+
+    def next_script(self) -> list[int] | None:
+        """The script of the branch behind this one; None behind the last."""
+        choices = list(self.choices)
+        while choices:
+            chosen, n_outcomes = choices.pop()
+            if chosen + 1 < n_outcomes:
+                return [earlier for earlier, _ in choices] + [chosen + 1]
+        return None
+
+
+def distribution(draw: Callable[[Randomness], Outcome]) -> dict[Outcome, Fraction]:
+    """The exact law of what `draw` makes of its randomness: all of its branches, each with its probability."""
+    weights: dict[Outcome, Counter[int]] = defaultdict(Counter)
+    script: list[int] | None = []
+    while script is not None:
+        randomness = Branching(script)
+        weights[draw(randomness)][randomness.ways] += randomness.weight
+        script = randomness.next_script()
+    return {outcome: sum((Fraction(w, ways) for ways, w in by_ways.items()), Fraction(0)) for outcome, by_ways in weights.items()}

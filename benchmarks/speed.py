@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 
@@ -18,18 +17,9 @@ from lopub.estimation import Reports, evidence_of
 from lopub.estimation.em import ROUNDING, em_map, run_accelerated, run_plain
 from lopub.estimation.evidence import Evidence
 from lopub.simulation import simulate_blocks
+from simulate import best
 
 N_MANY = 10_000_000
-
-
-def best(run: Callable[[], object], times: int = 5) -> float:
-    """Seconds of the fastest run: the machine's noise only ever slows."""
-    seconds = []
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
 
 
 def pair(first: int, second: int) -> Domain:

@@ -103,3 +103,25 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     result = lopub("estimate", "campaign.json", str(broken), "-a", "home", cwd=collected)
     assert result.returncode == 0
     assert "1 reports were left out (length)" in result.stderr
+
+
+def test_columns_are_chosen_from_a_domain_file_too(tmp_path: Path):
+    domain = {"attributes": [{"name": name, "labels": ["no", "yes"]} for name in ("a", "b", "c")]}
+    (tmp_path / "t.domain.json").write_text(json.dumps(domain))
+    (tmp_path / "t.csv").write_text("a,b,c\n0,1,0\n1,1,0\n")
+    made = lopub(
+        "campaign",
+        "infer",
+        "t.csv",
+        "--domain",
+        "t.domain.json",
+        "--columns",
+        "a,c",
+        "-o",
+        "c.json",
+        "--epsilon",
+        "2",
+        cwd=tmp_path,
+    )
+    assert made.returncode == 0
+    assert Campaign.load(tmp_path / "c.json").domain.names == ("a", "c")

@@ -10,6 +10,7 @@ from lopub.campaign import Campaign
 from lopub.catalogue import read_domain_file
 from lopub.cli.console import note, out, print_json, say, table
 from lopub.dataset import Dataset
+from lopub.domain import Domain
 from lopub.draft import Wish, draft_from_file, make_campaign
 from lopub.errors import DomainError
 from lopub.exact import decimal_up
@@ -129,9 +130,9 @@ def infer(
         typer.Option("--domain", metavar="FILE", help="The domain file of a prepared table."),
     ] = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B,…", help="Only these columns.")] = None,
-    order: Annotated[str, typer.Option(metavar="HOW", help="Order of categories: appearance or natural.")] = "appearance",
+    order: Annotated[str, typer.Option(metavar="HOW", help="Order of learnt categories: appearance or natural.")] = "appearance",
     most_candidates: Annotated[int, typer.Option("--max-candidates", metavar="N", help="Of one column.")] = MOST_INFERRED,
-    bins: Annotated[int, typer.Option("--bins-per-number", metavar="N", help="Bins of a number, of equal width.")] = N_BINS,
+    bins: Annotated[int, typer.Option("--bins-per-number", metavar="N", help="Equal bins of a learnt number.")] = N_BINS,
     epsilon: Epsilon = None,
     flip_probability: Flip = None,
     bits: Bits = None,
@@ -151,11 +152,12 @@ def infer(
     if order not in ("appearance", "natural"):
         raise DomainError(f"order must be appearance or natural, got {order!r}")
     wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    chosen = columns.split(",") if columns else None
     if domain_file is not None:
-        domain = read_domain_file(domain_file)
+        whole = read_domain_file(domain_file)
+        domain = whole if chosen is None else Domain(tuple(whole[name] for name in chosen))
         Dataset.read_csv(table_file, domain)  # the table must be one of this domain
     else:
-        chosen = columns.split(",") if columns else None
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
     campaign = make_campaign(domain, Terms(name=name_of(table_file)), wish)

@@ -18,7 +18,7 @@ PLAN = [
     {"campaign"},
     {"draft", "report"},
     {"client"},
-    {"dataset", "joint"},
+    {"dataset", "joint", "compiling"},
     {"infer", "batch"},
     {"simulation", "counts", "catalogue"},
     {"estimation", "dependence"},

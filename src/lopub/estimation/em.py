@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from lopub.estimation.evidence import Evidence
+from lopub.estimation.kernels import mix
 from lopub.joint import Probabilities
 
 TOLERANCE = 1e-6
@@ -112,7 +113,8 @@ class _Past:
     def __init__(self, n_cells: int) -> None:
         self._bends = np.zeros((MEMORY, n_cells))
         self._moves = np.zeros((MEMORY, n_cells))
-        self._root = self._residual = np.zeros(0)
+        self._products = np.zeros((MEMORY, MEMORY))
+        self._root = self._residual = np.zeros(n_cells)
         self._n_seen = 0
 
     def forget(self) -> None:
@@ -123,22 +125,14 @@ class _Past:
         """The mixture of the EM steps with the least residual; the EM step itself while there is no past."""
         root, target = np.sqrt(joint).reshape(-1), np.sqrt(image).reshape(-1)
         residual = target - root
-        if self._n_seen:
-            place = (self._n_seen - 1) % MEMORY
-            np.subtract(residual, self._residual, out=self._bends[place])
-            np.add(root - self._root, self._bends[place], out=self._moves[place])
+        step, bend = root - self._root, residual - self._residual
         self._root, self._residual = root, residual
         self._n_seen += 1
         if self._n_seen < 2:
             return image
-        n = min(self._n_seen - 1, MEMORY)
-        bends = self._bends[:n]
-        square = bends @ bends.T
-        spread = float(square.trace())
-        if spread <= 0:
-            return image
-        square.flat[:: n + 1] += RIDGE * spread
-        mixed = target - np.linalg.solve(square, bends @ residual) @ self._moves[:n]
-        leap = np.maximum(mixed, FLOOR * target) ** 2  # a root cannot be negative
-        total = float(leap.sum())
+        place, n = (self._n_seen - 2) % MEMORY, min(self._n_seen - 1, MEMORY)
+        mixed = target - mix(residual, bend, step, place, n, self._bends, self._moves, self._products, RIDGE)
+        leap = np.maximum(mixed, FLOOR * target)  # a root cannot be negative
+        leap *= leap
+        total = leap.sum()
         return (leap / total).reshape(joint.shape) if total > 0 else image

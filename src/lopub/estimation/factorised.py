@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.estimation.evidence import Folds
+from lopub.estimation.kernels import weigh
 from lopub.joint import Probabilities
 
-BLOCK_REPORTS = 8192
+BLOCK_REPORTS = 3072
 """Reports multiplied at once: two halves' blocks stay in the processor's cache."""
 MOST_TABLE_BYTES = 2**29
 """Likelihood tables up to this size are kept as floats; larger ones are made of the overlap counts block by block."""
@@ -74,7 +75,7 @@ class Factorised:
                 factors = [t[rows] for t in tables] or [
                     _likelihood(table[rows], slope) for table, slope in zip(self.overlaps, self.slopes, strict=True)
                 ]
-                yield _crossed(factors[: self._split]), _crossed(factors[self._split :])
+                yield _crossed(factors[: self._split], len(factors[0])), _crossed(factors[self._split :], len(factors[0]))
 
     @cached_property
     def _split(self) -> int:
@@ -89,13 +90,10 @@ class Factorised:
     def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
         halves = self._halves(joint)
         total, ratio = 0.0, np.zeros(halves.shape)
-        ones = np.ones(halves.shape[1], dtype=np.float32)
+        room = np.empty((BLOCK_REPORTS, halves.shape[1]), dtype=np.float32)
         for first, second in self._blocks():
-            work = first @ halves
-            work *= second
-            chances = work @ ones
-            total += float(np.log(chances).sum(dtype=np.float64))
-            np.multiply(second, (1 / chances)[:, None], out=work)
+            work = np.matmul(first, halves, out=room[: len(first)])
+            total += weigh(work, second)
             ratio += first.T @ work
         return total, ratio.reshape(joint.shape)
 
@@ -109,7 +107,7 @@ class Factorised:
         total = np.zeros((cells, cells))
         for first, second in self._blocks():
             chances = np.einsum("ij,ij->i", first @ halves, second)
-            scores = _crossed([first, second / chances[:, None]])
+            scores = _crossed([first, second / chances[:, None]], len(first))
             total += scores.T @ scores
         return total
 
@@ -121,11 +119,11 @@ def _likelihood(overlaps: Overlaps, slope: float) -> NDArray[np.float32]:
     return table
 
 
-def _crossed(tables: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+def _crossed(tables: Sequence[NDArray[np.float32]], n: int) -> NDArray[np.float32]:
     """Row by row, the products of all combinations of columns, the last table fastest; ones where there is no table."""
     if not tables:
-        return np.ones((1, 1), dtype=np.float32)
+        return np.ones((n, 1), dtype=np.float32)
     crossed = tables[0]
     for table in tables[1:]:
-        crossed = (crossed[:, :, None] * table[:, None, :]).reshape(len(table), -1)
+        crossed = (crossed[:, :, None] * table[:, None, :]).reshape(n, -1)
     return crossed

@@ -1,21 +1,9 @@
-"""Loops that NumPy cannot say, compiled once and kept on disk. Their plain twins are in the tests."""
-
-from collections.abc import Callable
-from typing import TypeVar, cast
+"""Loops over packed words."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., None])
-
-
-def compiled(function: Function) -> Function:
-    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process."""
-    try:
-        return cast(Function, njit(cache=True)(function))
-    except RuntimeError:  # numba found no place for its cache
-        return cast(Function, njit(function))
+from lopub.compiling import compiled
 
 
 @compiled

@@ -72,7 +72,7 @@ def test_same_reports_give_the_same_bytes_whatever_the_hash_seed(collected: Path
         (["-a", "income,height"], "there is no attribute 'height'"),
         (["-a", "income,income"], "names attribute 'income' twice"),
         (["-a", ","], "name at least one attribute"),
-        (["-a", "income", "--method", "magic"], "method must be one of shrunk, em, product"),
+        (["-a", "income", "--method", "magic"], "method must be one of shrunk, em, moments, product, lasso, hybrid"),
         (["-a", "income", "-o", "campaign.json"], "campaign.json exists already"),
     ],
 )

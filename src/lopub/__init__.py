@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lopub.batch import ReportBatch
     from lopub.campaign import Campaign
     from lopub.client import Client, FileStore, MemoryStore
+    from lopub.counts import Counts, count
     from lopub.dataset import Dataset
     from lopub.domain import Binned, Boolean, Categorical, Domain, IntegerRange
     from lopub.draft import Wish, make_campaign
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         DomainError,
         EpsilonTooHigh,
         LopubError,
+        NeedsReports,
         NoiseWarning,
         Reason,
         ReportRejected,
@@ -38,6 +40,7 @@ _HOMES = {
     "batch": ("ReportBatch",),
     "campaign": ("Campaign",),
     "client": ("Client", "FileStore", "MemoryStore"),
+    "counts": ("Counts", "count"),
     "dataset": ("Dataset",),
     "domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
     "draft": ("Wish", "make_campaign"),
@@ -46,6 +49,7 @@ _HOMES = {
         "DomainError",
         "EpsilonTooHigh",
         "LopubError",
+        "NeedsReports",
         "NoiseWarning",
         "Reason",
         "ReportRejected",
@@ -70,6 +74,7 @@ __all__ = [
     "CampaignError",
     "Categorical",
     "Client",
+    "Counts",
     "Dataset",
     "Domain",
     "DomainError",
@@ -81,6 +86,7 @@ __all__ = [
     "Listed",
     "LopubError",
     "MemoryStore",
+    "NeedsReports",
     "NoiseWarning",
     "Reason",
     "Report",
@@ -93,6 +99,7 @@ __all__ = [
     "TooFewReports",
     "Translation",
     "Wish",
+    "count",
     "estimate",
     "estimate_pairs",
     "infer_domain",

@@ -6,6 +6,7 @@
     │   └── EpsilonTooHigh              a campaign that reveals more than the app allows
     ├── DomainError (ValueError)        a value, a record or an attribute that does not fit
     ├── TooFewReports (ValueError)      nothing may be, or can be, estimated from so few
+    ├── NeedsReports (ValueError)       counts are not enough for what is asked
     ├── ReportRejected (ValueError)     a report to refuse; carries its Reason; counted, not retried
     └── StoreError (OSError)            a file or directory that cannot be read or written
 
@@ -41,6 +42,10 @@ class DomainError(LopubError, ValueError):
 
 class TooFewReports(LopubError, ValueError):
     """Fewer reports than the campaign's min_reports, or none about what is asked."""
+
+
+class NeedsReports(LopubError, ValueError):
+    """What is asked cannot be read off counts; it needs the reports themselves."""
 
 
 class LopubWarning(UserWarning):

@@ -1,7 +1,22 @@
-"""ReportBatch: many reports as packed arrays, checked like single ones; files in and out."""
+"""ReportBatch: many reports as packed arrays, checked like single ones; files in and out; what each report says."""
 
+from lopub.batch.answers import Answers, answers_of, keep_of
 from lopub.batch.batch import BlockBits, ReportBatch
 from lopub.batch.files import read_reports, walk_reports, write_reports
+from lopub.batch.folds import N_FOLDS, digests_of, folds_of
 from lopub.batch.packed import Packed
 
-__all__ = ["BlockBits", "Packed", "ReportBatch", "read_reports", "walk_reports", "write_reports"]
+__all__ = [
+    "N_FOLDS",
+    "Answers",
+    "BlockBits",
+    "Packed",
+    "ReportBatch",
+    "answers_of",
+    "digests_of",
+    "folds_of",
+    "keep_of",
+    "read_reports",
+    "walk_reports",
+    "write_reports",
+]

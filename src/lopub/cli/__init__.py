@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign, demo, encode, estimate
+from lopub.cli import campaign, count, demo, encode, estimate, evaluate
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -19,7 +19,9 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.add_typer(campaign.app, name="campaign")
 app.command()(encode.encode)
+app.command()(count.count)
 app.command()(estimate.estimate)
+app.command()(evaluate.evaluate)
 
 
 def _print_version(wanted: bool) -> None:

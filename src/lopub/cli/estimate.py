@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from lopub.batch import ReportBatch
 from lopub.campaign import Campaign
 from lopub.cli.console import note, out, print_json, say, table, working
+from lopub.cli.count import read_data
 from lopub.errors import StoreError
 from lopub.estimation import METHODS
 from lopub.estimation import estimate as estimated
@@ -17,7 +17,7 @@ from lopub.joint import JointDistribution, interval
 
 def estimate(
     campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="The file of reports.", show_default=False)],
+    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, or their counts.", show_default=False)],
     attributes: Annotated[str, typer.Option("--attributes", "-a", metavar="A,B,…", help="Which ones.", show_default=False)],
     method: Annotated[str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all cells as csv.")] = None,
@@ -33,12 +33,9 @@ def estimate(
         raise StoreError(f"{output} exists already; choose another name or use --force")
     names = [name.strip() for name in attributes.split(",") if name.strip()]
     campaign = Campaign.load(campaign_file)
-    with working("reading reports"):
-        batch = ReportBatch.read(reports_file, campaign)
-    for reason, count in sorted(batch.refused.items()):
-        note(f"note: {count:,} reports were left out ({reason})")
+    data = read_data(reports_file, campaign)
     with working(f"estimating {', '.join(names)}"):
-        joint = estimated(batch, names, method)
+        joint = estimated(data, names, method)
     if output is not None:
         joint.to_csv(output, force=force)
     if as_json:

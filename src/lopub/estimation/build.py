@@ -1,26 +1,74 @@
-"""From a batch and a clique to evidence, for every mechanism and view."""
+"""From reports, or their counts, and a clique to evidence, for every mechanism and view."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.batch import Packed, ReportBatch
+from lopub.batch import N_FOLDS, Answers, ReportBatch, answers_of, digests_of, folds_of, keep_of
+from lopub.campaign import Campaign
+from lopub.counts import Counts, count, is_bits
+from lopub.errors import NeedsReports
 from lopub.estimation.contingency import Contingency
 from lopub.estimation.dense import Dense
-from lopub.estimation.evidence import EVERY_FOLD, N_FOLDS, Evidence, Part
+from lopub.estimation.evidence import EVERY_FOLD, Evidence, Part
 from lopub.estimation.factorised import Factorised, Overlaps
 from lopub.estimation.kept_cell import KeptCell
-from lopub.mechanism import Channel, Law
-from lopub.mechanism.direct import DirectChannel
+from lopub.mechanism import Law
 from lopub.view import View
 
 CHUNK = 2**16
-"""Reports whose hashes are made, or whose bits are spread out, at once."""
+"""Reports whose bits are spread out at once."""
 ALL_FOLDS = tuple(sorted(EVERY_FOLD))
+
+
+class Source(Protocol):
+    """What estimates are made of: reports, or their counts."""
+
+    @property
+    def campaign(self) -> Campaign: ...
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """Sets of attributes that some reports cover together; with counts of attributes and pairs, those."""
+
+    def n_covering(self, clique: View) -> int:
+        """How many reports cover all of these attributes."""
+
+    def evidence(self, clique: View) -> Evidence:
+        """What is said about the clique. clique: positions in the domain, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Counts alone: enough for attributes and pairs with `direct`, for which they hold all that the reports say."""
+
+    counts: Counts
+
+    @property
+    def campaign(self) -> Campaign:
+        return self.counts.campaign
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        return tuple(sorted({part for part, _ in self.counts.tables}))
+
+    def n_covering(self, clique: View) -> int:
+        return self.counts.n_covering(clique)
+
+    def evidence(self, clique: View) -> Evidence:
+        if is_bits(self.campaign):
+            raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
+        if len(clique) > 2:
+            raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+        shape = tuple(self.campaign.domain.sizes[position] for position in clique)
+        return Evidence(shape, tuple(_counted_parts(self.counts, clique)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +82,9 @@ class Reports:
 
     @classmethod
     def of(cls, batch: ReportBatch) -> "Reports":
-        digests = _digests(batch.ids)
-        folds = _folds(digests)
-        if _is_direct(batch):
+        digests = digests_of(batch.ids)
+        folds = folds_of(digests)
+        if not is_bits(batch.campaign):
             return cls(batch, folds, np.arange(len(batch)))  # only counted, so their order is of no account
         order = np.argsort(digests, kind="stable")
         ordered = digests[order]
@@ -44,10 +92,33 @@ class Reports:
             order = np.lexsort((*batch.ids.T[::-1], digests))
         return cls(batch, folds, order)
 
+    @property
+    def campaign(self) -> Campaign:
+        return self.batch.campaign
+
+    @cached_property
+    def counts(self) -> Counts:
+        return count(self.batch)
+
+    @cached_property
+    def views(self) -> tuple[View, ...]:
+        return tuple(view for view, n in zip(self.batch.views, self.n_of_view, strict=True) if n)
+
     @cached_property
     def n_of_view(self) -> NDArray[np.int64]:
-        """How many reports have each view."""
+        """How many reports have each view of the batch."""
         return np.bincount(self.batch.view_index, minlength=len(self.batch.views))
+
+    def n_covering(self, clique: View) -> int:
+        wanted = set(clique)
+        return sum(n for n, view in zip(self.n_of_view.tolist(), self.batch.views, strict=True) if wanted <= set(view))
+
+    def evidence(self, clique: View) -> Evidence:
+        if not is_bits(self.campaign) and len(clique) <= 2:
+            return Counted(self.counts).evidence(clique)
+        make = _direct_parts if not is_bits(self.campaign) else _dense if self.campaign.jointly else _factorised
+        shape = tuple(self.campaign.domain.sizes[position] for position in clique)
+        return Evidence(shape, tuple(sorted(make(self, clique), key=lambda part: part.axes)))
 
     def rows_of(self, view_number: int) -> NDArray[np.int64]:
         """The rows of the reports with this view, in order."""
@@ -74,42 +145,13 @@ class Reports:
         return tuple(np.searchsorted(self.folds[rows], np.arange(N_FOLDS + 1)).tolist())
 
     @cached_property
-    def is_direct(self) -> bool:
-        return _is_direct(self.batch)
-
-    @cached_property
-    def answers(self) -> "Answers":
-        return joint_answers(self.batch) if self.batch.campaign.jointly else separate_answers(self.batch)
+    def answers(self) -> Answers:
+        return answers_of(self.batch)
 
 
-def _is_direct(batch: ReportBatch) -> bool:
-    return bool(batch.views) and isinstance(batch.channels(0)[0], DirectChannel)
-
-
-def _digests(ids: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The first 8 bytes of SHA-256 of each id."""
-    digests = np.empty(len(ids), dtype=np.uint64)
-    for start in range(0, len(ids), CHUNK):
-        data = ids[start : start + CHUNK].tobytes()
-        hashes = [hashlib.sha256(data[at : at + 16]).digest()[:8] for at in range(0, len(data), 16)]
-        digests[start : start + CHUNK] = np.frombuffer(b"".join(hashes), ">u8")
-    return digests
-
-
-def _folds(digests: NDArray[np.uint64]) -> NDArray[np.int8]:
-    """Equal ranges of the hashes' first 32 bits."""
-    scaled = digests >> np.uint64(32)
-    scaled *= np.uint64(N_FOLDS)
-    scaled >>= np.uint64(32)
-    return scaled.astype(np.int8)
-
-
-def evidence_of(reports: Reports, clique: View) -> Evidence:
+def evidence_of(source: Source, clique: View) -> Evidence:
     """What the reports say about the clique. clique: positions in the domain, ascending."""
-    batch = reports.batch
-    shape = tuple(batch.campaign.domain.sizes[position] for position in clique)
-    make = _direct_parts if reports.is_direct else _dense if batch.campaign.jointly else _factorised
-    return Evidence(shape, tuple(sorted(make(reports, clique), key=lambda part: part.axes)))
+    return source.evidence(clique)
 
 
 def _views_by_part(batch: ReportBatch, clique: View) -> dict[View, list[int]]:
@@ -125,9 +167,43 @@ def _views_by_part(batch: ReportBatch, clique: View) -> dict[View, list[int]]:
 # ---- direct
 
 
+def _counted_parts(counts: Counts, clique: View) -> Iterator[Part]:
+    """An attribute or a pair, from its tables; a report that covers one of the pair alone is in that one's table only."""
+    if len(clique) == 1:
+        yield from _parts_of(counts.campaign, (0,), clique, _tables(counts, clique))
+        return
+    both = _tables(counts, clique)
+    for axis in (0, 1):
+        alone = _tables(counts, (clique[axis],))
+        for noise, table in both.items():
+            alone[noise] = alone[noise] - table.sum(axis=2 - axis)
+        yield from _parts_of(counts.campaign, (axis,), (clique[axis],), alone)
+        if axis == 0:
+            yield from _parts_of(counts.campaign, (0, 1), clique, both)
+
+
+def _tables(counts: Counts, part: View) -> dict[int, NDArray[np.int64]]:
+    """Noise -> counts, shape (n_folds, *sizes)."""
+    return {noise: counts.tables[part, noise].counts for noise in counts.noises(part)}
+
+
+def _parts_of(campaign: Campaign, axes: View, part: View, tables: dict[int, NDArray[np.int64]]) -> Iterator[Part]:
+    """Counts by noise as evidence: one part for all noises jointly, one part a noise separately."""
+    used = {noise: table for noise, table in sorted(tables.items()) if table.any()}
+    if not used:
+        return
+    if not campaign.jointly:
+        for noise, table in used.items():
+            yield Contingency(axes, table, tuple(keep_of(campaign, position, noise) for position in part))
+        return
+    shape = next(iter(used.values())).shape[1:]
+    counts = np.stack([table.reshape(N_FOLDS, -1) for table in used.values()], axis=1)
+    yield KeptCell(axes, shape, counts, np.array([keep_of(campaign, part[0], noise) for noise in used]))
+
+
 def _direct_parts(reports: Reports, clique: View) -> Iterator[Part]:
     """Counts of the answers seen, for each part of the clique that some reports cover."""
-    answers, sizes = reports.answers, reports.batch.campaign.domain.sizes
+    answers, sizes = reports.answers, reports.campaign.domain.sizes
     columns = [answers.values[:, position] for position in clique]
     covered = sum((column >= 0).astype(np.int64) << axis for axis, column in enumerate(columns))
     for code in np.unique(covered):
@@ -136,80 +212,18 @@ def _direct_parts(reports: Reports, clique: View) -> Iterator[Part]:
             rows = np.flatnonzero(covered == code)
             shape = tuple(sizes[clique[axis]] for axis in axes)
             cells = np.ravel_multi_index(tuple(columns[axis][rows] for axis in axes), shape)
-            yield from _counted(reports, rows, axes, tuple(clique[axis] for axis in axes), shape, cells)
+            tables = _tables_of(reports, rows, cells, shape)
+            yield from _parts_of(reports.campaign, axes, tuple(clique[axis] for axis in axes), tables)
 
 
-def _counted(
-    reports: Reports, rows: NDArray[np.int64], axes: View, part: View, shape: tuple[int, ...], cells: NDArray[np.int64]
-) -> Iterator[Part]:
-    """The reports on these rows as counts per (fold, noise, cell): one part jointly, one part a noise separately."""
-    answers = reports.answers
-    n_noises, n_cells = len(answers.keeps), int(np.prod(shape))
-    place = (reports.folds[rows].astype(np.int64) * n_noises + answers.noise[rows]) * n_cells + cells
-    counts = np.bincount(place, minlength=N_FOLDS * n_noises * n_cells).reshape(N_FOLDS, n_noises, n_cells)
-    used = np.flatnonzero(counts.sum(axis=(0, 2)))
-    if reports.batch.campaign.jointly:
-        yield KeptCell(axes, shape, counts[:, used], np.array([answers.keeps[noise][0] for noise in used]))
-        return
-    for noise in used:
-        keeps = tuple(answers.keeps[noise][position] for position in part)
-        yield Contingency(axes, counts[:, noise].reshape(N_FOLDS, *shape), keeps)
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What `direct` reports say, attribute by attribute.
-
-    values: shape (n, n_attributes), -1 where a report does not cover the attribute. noise: shape (n,), which of `keeps`
-    a report was randomized with. keeps: jointly, one keep for each number of cells; separately, one keep an attribute.
-    """
-
-    values: NDArray[np.int32]
-    noise: NDArray[np.int64]
-    keeps: tuple[tuple[float, ...], ...]
-
-
-def joint_answers(batch: ReportBatch) -> Answers:
-    """Jointly randomized: take every report's cell apart, last attribute first."""
-    sizes, n = batch.campaign.domain.sizes, len(batch)
-    covered = np.ones((n, len(sizes)), dtype=np.uint8)
-    if batch.campaign.view.masked:
-        covered = np.unpackbits(batch.masks, axis=1, bitorder="little")[:, : len(sizes)]
-    values = np.full((n, len(sizes)), -1, dtype=np.int32, order="F")
-    rest = batch.cells()
-    for position in reversed(range(len(sizes))):
-        rows = np.flatnonzero(covered[:, position])
-        values[rows, position] = rest[rows] % sizes[position]
-        rest[rows] //= sizes[position]
-    channels = [_direct(batch.channels(number)[0]) for number in range(len(batch.views))]
-    keep_of = {channel.n_candidates: float(channel.keep) for channel in channels}
-    distinct = sorted(keep_of)
-    place = np.searchsorted(distinct, [channel.n_candidates for channel in channels])
-    return Answers(values, place[batch.view_index].astype(np.int64), tuple((keep_of[n_cells],) for n_cells in distinct))
-
-
-def separate_answers(batch: ReportBatch) -> Answers:
-    """Separately randomized: one number an attribute; the noise depends on how many there are."""
-    d = len(batch.campaign.domain)
-    values = np.full((len(batch), d), -1, dtype=np.int32, order="F")
-    lengths = sorted({len(view) for view in batch.views})
-    keeps = np.zeros((len(lengths), d))
-    for number, view in enumerate(batch.views):
-        rows, start = batch.rows_of(number), 0
-        data = batch.payloads.matrix(rows)
-        for position, channel in zip(view, batch.channels(number), strict=True):
-            end = start + channel.width // 8
-            values[rows, position] = Packed.from_matrix(data[:, start:end]).numbers()
-            keeps[lengths.index(len(view)), position] = float(_direct(channel).keep)
-            start = end
-    noise = np.array([lengths.index(len(view)) for view in batch.views], dtype=np.int64)[batch.view_index]
-    return Answers(values, noise, tuple(tuple(row) for row in keeps.tolist()))
-
-
-def _direct(channel: Channel) -> DirectChannel:
-    if not isinstance(channel, DirectChannel):
-        raise TypeError("a direct campaign has direct channels")
-    return channel
+def _tables_of(
+    reports: Reports, rows: NDArray[np.int64], cells: NDArray[np.int64], shape: tuple[int, ...]
+) -> dict[int, NDArray[np.int64]]:
+    """The reports on these rows as counts per (fold, cell), by noise."""
+    n_noises, n_cells = len(reports.answers.noises), int(np.prod(shape))
+    place = (reports.answers.noise[rows] * N_FOLDS + reports.folds[rows]) * n_cells + cells
+    counts = np.bincount(place, minlength=n_noises * N_FOLDS * n_cells).reshape(n_noises, N_FOLDS, *shape)
+    return dict(zip(reports.answers.noises, counts, strict=True))
 
 
 # ---- bits, separately

@@ -10,10 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
+from lopub.batch import N_FOLDS
 from lopub.joint import Probabilities
-
-N_FOLDS = 5
-"""Folds of the cross-validation; which fold a report is in follows from SHA-256 of its id."""
 
 Folds = frozenset[int]
 EVERY_FOLD: Folds = frozenset(range(N_FOLDS))

@@ -41,6 +41,15 @@ def standard_errors(
     return _summed_errors(covariance, support, joint.shape, axes if axes is not None else tuple(range(joint.ndim)))
 
 
+def errors_from(information: Probabilities | None, joint: Probabilities) -> Probabilities | None:
+    """Of every cell, from an information matrix over the cells; NaN for cells held at zero. None without one."""
+    if information is None:
+        return None
+    support = np.flatnonzero(joint.reshape(-1) > AT_ZERO)
+    covariance = _constrained_inverse(information[np.ix_(support, support)])
+    return _summed_errors(covariance, support, joint.shape, tuple(range(joint.ndim)))
+
+
 def _summed_errors(
     covariance: Probabilities, support: NDArray[np.int64], shape: tuple[int, ...], axes: tuple[int, ...]
 ) -> Probabilities:

@@ -14,10 +14,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub.batch import ReportBatch
+from lopub.counts import Counts, is_bits
 from lopub.errors import DomainError, NoiseWarning, TooFewReports
-from lopub.estimation.build import Reports, evidence_of
+from lopub.estimation.build import Counted, Reports, Source
+from lopub.estimation.evidence import Evidence
 from lopub.estimation.marginals import marginal_errors, marginals_of
-from lopub.estimation.methods import METHODS, Estimator
+from lopub.estimation.methods import LINEAR, METHODS, Estimator
+from lopub.estimation.moments import Moments
 from lopub.estimation.spread import expected_error, product_errors, standard_errors
 from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.view import View
@@ -29,24 +32,32 @@ HOPELESS = 0.5
 
 
 class Study:
-    """Everything that can be asked of a batch. Reports are put in order and marginals are estimated once."""
+    """Everything that can be asked of a batch, or of counts. Reports are put in order and marginals are estimated once."""
 
-    def __init__(self, batch: ReportBatch) -> None:
-        needed = batch.campaign.terms.min_reports
-        if not len(batch):
+    def __init__(self, data: ReportBatch | Counts) -> None:
+        needed = data.campaign.terms.min_reports
+        if not len(data):
             raise TooFewReports("there are no reports to estimate from")
-        if len(batch) < needed:
+        if len(data) < needed:
             raise TooFewReports(
-                f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(batch):,}"
+                f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(data):,}"
             )
-        self.campaign = batch.campaign
-        self.domain = batch.campaign.domain
-        self.reports = Reports.of(batch)
+        self.campaign = data.campaign
+        self.domain = data.campaign.domain
+        self.source: Source = Counted(data) if isinstance(data, Counts) else Reports.of(data)
+
+    @property
+    def counts(self) -> Counts:
+        return self.source.counts
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments(self.counts)
 
     @cached_property
     def marginals(self) -> dict[int, Probabilities]:
         """By position; an attribute that nobody reported is not there."""
-        return marginals_of(self.reports, tuple(range(len(self.domain))))
+        return marginals_of(self.source, self.moments, tuple(range(len(self.domain))))
 
     def marginal(self, position: int) -> Probabilities:
         return self.marginals[position]
@@ -55,12 +66,20 @@ class Study:
         """Standard errors of a marginal."""
         known = self._marginal_errors
         if position not in known:
-            known[position] = marginal_errors(self.reports, position, self.marginal(position))
+            known[position] = marginal_errors(self.source, self.moments, position, self.marginal(position))
         return known[position]
 
     @cached_property
     def _marginal_errors(self) -> dict[int, Probabilities]:
         return {}
+
+    def evidence(self, clique: View) -> Evidence:
+        """What the reports say about a clique of positions."""
+        return self.source.evidence(clique)
+
+    def n_covering(self, clique: View) -> int:
+        """How many reports cover all of these attributes."""
+        return self.source.n_covering(clique)
 
     def clique(self, names: Sequence[str]) -> View:
         """The positions of these attributes, checked."""
@@ -91,12 +110,17 @@ class Study:
             if not self.n_covering((position,)):
                 raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
         with one_blas_thread():
-            evidence = evidence_of(self.reports, clique)
-            if len(clique) == 1 and method != "em":
-                return METHODS["product"](self, clique, evidence)
-            if evidence.covers_all:
-                return estimator(self, clique, evidence, **options)
+            if len(clique) == 1 and method == "shrunk":
+                return METHODS["product"](self, clique)
+            if self._speaks_of(clique) if method not in LINEAR else self.n_covering(clique) or method == "lasso":
+                return estimator(self, clique, **options)
             return self._from_wider_view(clique, method, options) or self._from_parts(clique, method, options)
+
+    def _speaks_of(self, clique: View) -> bool:
+        """Whether some reports are about the clique as a whole; bits of a jointly randomized view are about just that view."""
+        if is_bits(self.campaign) and self.campaign.jointly:
+            return clique in self.source.views
+        return self.n_covering(clique) > 0
 
     def _estimator(self, method: str) -> Estimator:
         if method not in METHODS:
@@ -105,27 +129,25 @@ class Study:
 
     def _from_wider_view(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution | None:
         """Jointly randomized bits speak of their whole view: estimate that, and sum out the rest. The view with most reports."""
-        batch = self.reports.batch
-        counts = self.reports.n_of_view
-        wider = [number for number, view in enumerate(batch.views) if set(clique) < set(view) and counts[number]]
+        wider = [view for view in self.source.views if set(clique) < set(view)]
         if not wider:
             return None
-        number = max(wider, key=lambda n: (counts[n], -n))
-        whole = self.joint_of(batch.views[number], method, **options)
+        view = max(wider, key=lambda view: (self.source.counts.tables[view, 0].n_reports, [-position for position in view]))
+        whole = self.joint_of(view, method, **options)
         joint = whole.marginal([self.domain.names[position] for position in clique])
-        return replace(joint, fit=whole.fit, standard_errors=self._marginal_of_view_errors(number, clique, whole))
+        return replace(joint, fit=whole.fit, standard_errors=self._marginal_of_view_errors(view, clique, whole))
 
-    def _marginal_of_view_errors(self, number: int, clique: View, whole: JointDistribution) -> Probabilities | None:
-        view, strength = self.reports.batch.views[number], whole.fit.strength or 0.0
+    def _marginal_of_view_errors(self, view: View, clique: View, whole: JointDistribution) -> Probabilities | None:
+        strength = whole.fit.strength or 0.0
         prior = product_of([self.marginal(position) for position in view])
         if np.isinf(strength):
             return product_errors([self.marginal(p) for p in clique], [self.marginal_error(p) for p in clique])
         axes = tuple(view.index(position) for position in clique)
-        return standard_errors(evidence_of(self.reports, view), whole.probabilities, prior, strength, axes=axes)
+        return standard_errors(self.evidence(view), whole.probabilities, prior, strength, axes=axes)
 
     def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
-        covered = {tuple(p for p in clique if p in view) for view in self.reports.batch.views}
+        covered = {tuple(p for p in clique if p in view) for view in self.source.views}
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
         joints = [self.joint_of(part, method, **options) for part in largest]
         axes = [tuple(clique.index(position) for position in part) for part in largest]
@@ -137,8 +159,10 @@ class Study:
 
     def warn_of_noise(self, names: Sequence[str]) -> None:
         """Warn where the noise drowns the clique, before anybody believes the estimate."""
-        evidence = evidence_of(self.reports, self.clique(names))
-        error = expected_error(evidence) if evidence.covers_all else None
+        clique = self.clique(names)
+        if not self._speaks_of(clique) or (is_bits(self.campaign) and not isinstance(self.source, Reports)):
+            return
+        error = expected_error(self.evidence(clique))
         if error is not None and error >= HOPELESS:
             about, shown = ", ".join(names), min(error, 1.0)
             warnings.warn(
@@ -146,12 +170,6 @@ class Study:
                 NoiseWarning,
                 stacklevel=3,
             )
-
-    def n_covering(self, clique: View) -> int:
-        """How many reports cover all of these attributes."""
-        batch = self.reports.batch
-        counts = self.reports.n_of_view.tolist()
-        return sum(n for n, view in zip(counts, batch.views, strict=True) if set(clique) <= set(view))
 
     def pairs(
         self,
@@ -187,19 +205,19 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def estimate(batch: ReportBatch, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
-    """The joint distribution of some attributes, from noisy reports alone.
+def estimate(data: ReportBatch | Counts, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+    """The joint distribution of some attributes, from noisy reports, or from their counts, alone.
 
-    method: "shrunk" (the default), "em", or "product". Options of "em": start ("uniform" or "product"), stop ("change" or
-    "paper"), tolerance, most_evaluations, accelerate.
+    method: "shrunk" (the default), "em", "moments", "product", or the paper's "lasso" and "hybrid". Options of "em": start
+    ("uniform" or "product"), stop ("change" or "paper"), tolerance, most_evaluations, accelerate; of "lasso" and "hybrid": alpha.
     """
-    study = Study(batch)
+    study = Study(data)
     study.warn_of_noise(names)
     return study.estimate(names, method, **options)
 
 
 def estimate_pairs(
-    batch: ReportBatch, names: Sequence[str] | None = None, method: str = "shrunk", **options: Any
+    data: ReportBatch | Counts, names: Sequence[str] | None = None, method: str = "shrunk", **options: Any
 ) -> dict[tuple[str, str], JointDistribution]:
     """The joints of all pairs of some attributes, or of all, on all cores."""
-    return Study(batch).pairs(names, method, **options)
+    return Study(data).pairs(names, method, **options)

@@ -1,0 +1,218 @@
+"""`lopub evaluate`: how far a synthetic table is from the real one."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+from rich.markup import escape
+
+from lopub.campaign import Campaign
+from lopub.catalogue import read_domain_file
+from lopub.cli.console import note, out, print_json, progress, say, table, working
+from lopub.dataset import Dataset, read_texts
+from lopub.domain import Categorical, Domain
+from lopub.errors import DomainError
+from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
+from lopub.evaluation import evaluate as evaluated
+from lopub.files import exists, write_whole
+from lopub.infer import infer_domain
+
+N_WORST = 5
+"""Pairs, and edges of a kind, that are printed; the JSON has all."""
+WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
+ADVICE = "give --campaign or --domain, so that both tables are read alike"
+
+
+def evaluate(
+    real_file: Annotated[Path, typer.Argument(metavar="REAL", help="The true records: a csv file.", show_default=False)],
+    synthetic_file: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic ones.", show_default=False)],
+    campaign_file: Annotated[Path | None, typer.Option("--campaign", metavar="FILE", help="Whose attributes to compare.")] = None,
+    domain_file: Annotated[Path | None, typer.Option("--domain", metavar="FILE", help="Instead: a domain file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write every score as JSON.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    sets: Annotated[int, typer.Option(metavar="N", help="Score at most so many three-way tables.", min=1)] = 200,
+    phi: Annotated[float, typer.Option(metavar="P", help="From which dependence a pair is an edge.", min=0, max=1)] = 0.2,
+    targets: Annotated[
+        str | None, typer.Option(metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.")
+    ] = None,
+    classifiers: Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")] = True,
+    seed: Annotated[int, typer.Option(metavar="S", help="Draws three-way tables and held-out records.", min=0)] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+) -> None:
+    """Compare a synthetic table with the real one: frequency tables, dependence, and what classifiers learn from it.
+
+    Each table may hold values or candidate numbers. Without a campaign or a domain file the candidates are learnt from
+    both tables, which must then spell their values alike.
+
+    Example: `lopub evaluate people.csv synthetic.csv --campaign campaign.json -o scores.json`
+    """
+    if campaign_file is not None and domain_file is not None:
+        raise typer.BadParameter("give either --campaign or --domain, not both")
+    if targets is not None and not classifiers:
+        raise typer.BadParameter("--targets has no use with --no-classifiers")
+    names = None if targets is None else named(targets)
+    if output is not None and output.exists() and not force:
+        raise exists(output)
+    with working("reading tables"):
+        real, synthetic = read_tables(real_file, synthetic_file, campaign_file, domain_file)
+    bar, task = progress("evaluating", 1)
+    with bar:
+        scores = evaluated(
+            real,
+            synthetic,
+            most_sets=sets,
+            phi=phi,
+            targets=names,
+            classifiers=classifiers,
+            seed=seed,
+            done=lambda steps, total: bar.update(task, completed=steps, total=total),
+        )
+    if output is not None:
+        write_whole(output, (json.dumps(scores.to_dict(), ensure_ascii=False, indent=2) + "\n").encode(), force=force)
+    if as_json:
+        print_json(scores.to_dict())
+    else:
+        print_scores(scores)
+    if output is not None:
+        (note if as_json else say)(f"written: {output}")
+
+
+def named(text: str) -> list[str]:
+    """The names in a list with commas."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise DomainError("targets must name at least one attribute")
+    return names
+
+
+# ---- the tables
+
+
+def read_tables(real: Path, synthetic: Path, campaign: Path | None, domain: Path | None) -> tuple[Dataset, Dataset]:
+    """Both tables in one domain: the campaign's, the domain file's, or the one that both show."""
+    if campaign is not None:
+        given = Campaign.load(campaign).domain
+    elif domain is not None:
+        given = read_domain_file(domain)
+    else:
+        learnt = shared_domain(real, synthetic)
+        return Dataset.read_csv(real, learnt, coded=False), Dataset.read_csv(synthetic, learnt, coded=False)
+    return Dataset.read_csv(real, given), Dataset.read_csv(synthetic, given)
+
+
+def shared_domain(real: Path, synthetic: Path) -> Domain:
+    """The domain of the columns that both tables have, in alphabetical order, learnt from their values together."""
+    texts = distinct_texts(real), distinct_texts(synthetic)
+    names = sorted(texts[0].keys() & texts[1].keys())
+    if not names:
+        raise DomainError(f"{real} and {synthetic} have no column in common; they must name their attributes alike")
+    for name in sorted(texts[0].keys() ^ texts[1].keys()):
+        note(f"note: column {name!r} is in one table only and is left out")
+    both = {name: sorted(texts[0][name] | texts[1][name]) for name in names}
+    for name in [name for name in names if len(both[name]) < 2]:
+        note(f"note: column {name!r} has a single value and is left out")
+        del both[name]
+    if not both:
+        raise DomainError(f"{real} and {synthetic} hold a single value in every column; there is nothing to compare")
+    try:
+        domain = learnt_domain(both)
+    except DomainError as error:
+        raise DomainError(f"{error}; or {ADVICE}") from None
+    for attribute in domain.attributes:
+        if isinstance(attribute, Categorical) and texts[0][attribute.name].isdisjoint(texts[1][attribute.name]):
+            raise DomainError(f"column {attribute.name!r} has no value in common in the two tables; {ADVICE}")
+    return domain
+
+
+def distinct_texts(path: Path) -> dict[str, set[str]]:
+    """What stands in each column."""
+    texts = read_texts(path)
+    return {name: set(texts[name].unique().to_pylist()) for name in texts.column_names}
+
+
+def learnt_domain(texts: dict[str, list[str]]) -> Domain:
+    """The domain of a table that holds these texts, and no record of anybody's."""
+    height = max(map(len, texts.values()))
+    columns = {name: pa.array(column + column[:1] * (height - len(column))) for name, column in texts.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "values.csv"
+        pa.csv.write_csv(pa.table(columns), path)
+        return infer_domain(path, order="natural")
+
+
+# ---- for people
+
+
+def print_scores(scores: Evaluation) -> None:
+    """The sentence, then one table a question."""
+    say(summary(scores))
+    out.print()
+    print_distances(scores)
+    if len(scores.ways) > 1:
+        print_worst_pairs(scores.ways[1])
+        print_edges(scores.edges)
+    if scores.classifiers:
+        print_classifiers(scores)
+
+
+def summary(scores: Evaluation) -> str:
+    """What a newcomer wants to know."""
+    way = scores.ways[min(2, len(scores.ways)) - 1]
+    said = f"{WAYS[way.k].capitalize()} tables of the synthetic data are off by {way.mean:.3f} on average"
+    if way.k > 1:
+        said += f"; independence would be off by {way.product_of_real:.3f}"
+    return f"{said}. (AVD: the share of people who would have to change cells; 0 is best, 1 worst.)"
+
+
+def print_distances(scores: Evaluation) -> None:
+    """AVD beside the product of the real and of the synthetic table's own marginals, for each number of attributes."""
+    numbers = ("sets", "mean AVD", "largest", "independence", "own product")
+    shown = table("tables", *numbers, right=numbers)
+    for way in scores.ways:
+        sets = f"{len(way.sets):,}" if len(way.sets) == way.n_possible else f"{len(way.sets):,} of {way.n_possible:,}"
+        shown.add_row(WAYS[way.k], sets, *distance_cells(way.sets, way.k))
+    if scores.dependent:
+        shown.add_row("dependent pairs", f"{len(scores.dependent):,}", *distance_cells(scores.dependent, 2))
+    out.print(shown)
+    out.print()
+
+
+def distance_cells(sets: tuple[SetScore, ...], k: int) -> list[str]:
+    """Mean and largest AVD, and the mean of both products; these are no news about one attribute."""
+    way = WayScore(k=k, n_possible=len(sets), sets=sets)
+    products = [f"{way.product_of_real:.4f}", f"{way.product_of_synthetic:.4f}"] if k > 1 else ["-", "-"]
+    return [f"{way.mean:.4f}", f"{way.worst.avd:.4f}", *products]
+
+
+def print_worst_pairs(pairs: WayScore) -> None:
+    """The pairs that are furthest off."""
+    shown = table("worst pairs", "AVD", "independence", right=("AVD", "independence"))
+    for pair in sorted(pairs.sets, key=lambda score: -score.avd)[:N_WORST]:
+        shown.add_row(escape(" x ".join(pair.names)), f"{pair.avd:.4f}", f"{pair.product_of_real:.4f}")
+    out.print(shown)
+    out.print()
+
+
+def print_edges(edges: Edges) -> None:
+    """Dependent pairs found, added and lost."""
+    shown = table(f"dependent pairs (phi {edges.phi:g})", "number", "which", right=("number",))
+    kinds = {"found": edges.found, "added by synthesis": edges.added, "lost": edges.lost}
+    for kind, pairs in kinds.items():
+        some = ", ".join(" x ".join(pair) for pair in pairs[:N_WORST])
+        shown.add_row(kind, f"{len(pairs):,}", escape(some) + (", …" if len(pairs) > N_WORST else ""))
+    out.print(shown)
+    out.print()
+
+
+def print_classifiers(scores: Evaluation) -> None:
+    """Rates on held-out real records."""
+    rates = ("from synthetic", "from real", "majority")
+    shown = table("predicted right", "learnt by", *rates, right=rates)
+    for score in scores.classifiers:
+        cells = (score.trained_on_synthetic, score.trained_on_real, score.majority)
+        shown.add_row(escape(score.target), score.classifier.replace("_", " "), *(f"{rate:.3f}" for rate in cells))
+    out.print(shown)
+    out.print()

@@ -1,0 +1,114 @@
+"""Counts in files: Parquet, one row a table."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from lopub.campaign import Campaign
+from lopub.counts.counts import Counts, Key, Table, is_bits, shape_of
+from lopub.errors import CampaignError, LopubError, Reason, StoreError
+from lopub.files import whole_file
+from lopub.view import View
+
+VERSION = b"1"
+_FIELDS = [
+    ("attributes", pa.list_(pa.int32())),
+    ("noise", pa.int64()),
+    ("n_reports", pa.int64()),
+    ("counts", pa.list_(pa.int64())),
+]
+_VERSION, _ID, _CAMPAIGN = b"lopub.counts", b"lopub.campaign_id", b"lopub.campaign"
+_N_REPORTS, _REFUSED = b"lopub.n_reports", b"lopub.refused"
+
+
+def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> None:
+    """Write the counts, whole or not at all; the same counts give the same bytes."""
+    refused = {str(reason): counts.refused[reason] for reason in sorted(counts.refused)}
+    metadata = {
+        _VERSION: VERSION,
+        _ID: counts.campaign.id,
+        _CAMPAIGN: counts.campaign.canonical_bytes,
+        _N_REPORTS: str(counts.n_reports),
+        _REFUSED: json.dumps(refused),
+    }
+    keys = sorted(counts.tables)
+    columns = [
+        [list(part) for part, _ in keys],
+        [noise for _, noise in keys],
+        [counts.tables[key].n_reports for key in keys],
+        [counts.tables[key].counts.reshape(-1) for key in keys],
+    ]
+    arrays = [pa.array(column, kind) for column, (_, kind) in zip(columns, _FIELDS, strict=True)]
+    with whole_file(Path(path), force=force) as part_file:
+        table = pa.table(arrays, schema=pa.schema(_FIELDS, metadata=metadata))
+        pa.parquet.write_table(table, part_file, compression="zstd", write_page_checksum=True)
+
+
+def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
+    """The counts in a file, checked. campaign: the one that they must be of; the file brings its own."""
+    table = _read(Path(path))
+    metadata = table.schema.metadata
+    named = metadata.get(_ID, b"").decode(errors="replace")
+    if campaign is not None and named != campaign.id:
+        raise CampaignError(f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…")
+    own = campaign or Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
+    try:
+        tables = dict(_table_of(row, own) for row in table.to_batches() for row in _rows(row))
+        refused = {Reason(name): int(n) for name, n in json.loads(metadata[_REFUSED]).items()}
+        n_reports = int(metadata[_N_REPORTS])
+        _check_sums(tables, n_reports, own)
+    except (KeyError, TypeError, ValueError, AttributeError, LopubError):
+        raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
+    return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused)
+
+
+def is_counts(path: str | Path) -> bool:
+    """Whether a file holds counts rather than reports."""
+    try:
+        return _VERSION in (pa.parquet.read_schema(path).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        table = pa.parquet.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        reason = getattr(error, "strerror", None)
+        raise StoreError(f"cannot read counts {path}: {reason or 'no such file, or a damaged one'}") from None
+    version = (table.schema.metadata or {}).get(_VERSION)
+    if version is None or [(field.name, field.type) for field in table.schema] != _FIELDS:
+        raise StoreError(f"{path} is a Parquet file, but not one of counts")
+    if version != VERSION:
+        raise StoreError(f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 1")
+    return table
+
+
+def _rows(batch: pa.RecordBatch) -> list[tuple[Any, int, int, Any]]:
+    columns = [batch.column(i) for i in range(4)]
+    return [tuple(column[i] for column in columns) for i in range(len(batch))]
+
+
+def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, Table]:
+    part: View = tuple(row[0].as_py())
+    key = (part, int(row[1].as_py()))
+    n_positions = len(campaign.domain)
+    if list(part) != sorted(set(part)) or not part or part[0] < 0 or part[-1] >= n_positions:
+        raise ValueError("no such attributes")
+    counts = row[3].values.to_numpy(zero_copy_only=False).astype(np.int64).reshape(shape_of(campaign, key))
+    table = Table(int(row[2].as_py()), counts)
+    largest = int(counts.sum()) if not is_bits(campaign) else int(counts.max(initial=0))
+    if counts.min(initial=0) < 0 or largest > table.n_reports:
+        raise ValueError("more ones than reports")
+    return key, table
+
+
+def _check_sums(tables: dict[Key, Table], n_reports: int, campaign: Campaign) -> None:
+    if any(table.n_reports > n_reports for table in tables.values()):
+        raise ValueError("more reports in a table than in all")
+    if not is_bits(campaign) and any(int(table.counts.sum()) != table.n_reports for table in tables.values()):
+        raise ValueError("a table's cells do not sum to its reports")

@@ -1,0 +1,221 @@
+"""`moments`: regression on debiased bits and their co-occurrences, whitened, under the simplex. Counts are all it needs.
+
+A report's debiased bits u = (bits - q) / (p - q) of one attribute have the mean C_a given candidate a, and across separately
+randomized attributes they are independent given the record, so E[u v'] = C' P C: the mean of u v' over reports is linear
+in the joint P. (The paper's Lasso sees the means of u and of v alone, which say nothing about dependence.) With a bit that is
+always one put before u and v, the means of single bits are part of the same equations. Noise is taken account of by the second
+moments S = E[u u'] of either side: the covariance of u v' is S x S less a matrix of rank one.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from lopub.batch import keep_of
+from lopub.campaign import Campaign
+from lopub.counts import Counts, is_bits
+from lopub.joint import Probabilities, product_of, raked
+from lopub.mechanism import Law
+from lopub.view import View
+
+ROUNDS = 2
+"""How often a marginal is estimated with the weights that the one before gave."""
+MOST_STEPS = 5000
+SETTLED = 1e-8
+"""Largest change of a cell at which a projected descent has converged."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """How one attribute's debiased bits, after a one, are seen. gather: shape (size, 1 + n_bits), whitens and adds up what
+    speaks for each candidate; square: shape (size, size), what gather makes of the code itself."""
+
+    gather: Probabilities
+    square: Probabilities
+
+
+def lens_of(law: Law, n_ones: int | None, marginal: Probabilities) -> Lens:
+    code = np.concatenate([np.ones((law.n_candidates, 1)), code_matrix(law)], axis=1)
+    gather = code @ np.linalg.pinv(_second_moments(law, n_ones, marginal), hermitian=True)
+    return Lens(gather, gather @ code.T)
+
+
+def code_matrix(law: Law) -> Probabilities:
+    """C: candidates x bits."""
+    if law.rows is None:
+        return np.eye(law.n_candidates)
+    code = np.zeros((law.n_candidates, law.n_bits))
+    np.put_along_axis(code, np.array(law.rows), 1.0, axis=1)
+    return code
+
+
+def _second_moments(law: Law, n_ones: int | None, marginal: Probabilities) -> Probabilities:
+    """E[u u'] of a one and the debiased bits. n_ones: how many bits of a report are ones, where that is fixed."""
+    p, q, code = float(law.p), float(law.q), code_matrix(law)
+    means = marginal @ code
+    both = (code.T * marginal) @ code  # independent given the candidate
+    if n_ones is not None:  # one bit among the candidates' own: the others share what is left of n_ones
+        k = law.n_candidates
+        with_own = p * (n_ones - 1) / max(k - 1, 1)
+        without = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1)
+        seen = without + (with_own - without) * np.add.outer(means, means)
+        ones = q + (p - q) * means
+        both = (seen - q * np.add.outer(ones, ones) + q * q) / (p - q) ** 2
+    variances = (q * (1 - q) + means * (p * (1 - p) - q * (1 - q))) / (p - q) ** 2
+    np.fill_diagonal(both, variances + means)
+    return np.block([[np.ones((1, 1)), means[None, :]], [means[:, None], both]])
+
+
+class Moments:
+    """What counts say about attributes and pairs, each marginal estimated once."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts, self._campaign = counts, counts.campaign
+        self._marginals: dict[int, Probabilities] = {}
+        self._lenses: dict[tuple[int, int], Lens] = {}
+
+    def marginal(self, position: int) -> Probabilities:
+        if position not in self._marginals:
+            self._marginals[position] = self._estimated((position,))
+        return self._marginals[position]
+
+    def joint(self, clique: View) -> Probabilities:
+        """Of one or two attributes; of more where whole views were randomized to bits and one covers the clique."""
+        if len(clique) == 1:
+            return self.marginal(clique[0])
+        if not self._campaign.jointly:
+            return self._of_pair(clique)
+        cells = on_simplex(self._linear(clique))
+        axes = [(axis,) for axis in range(len(clique))]
+        start = np.maximum(cells, 1e-9)  # raking cannot bring a zero back
+        return raked(start / start.sum(), axes, [self.marginal(position) for position in clique])
+
+    def information(self, clique: View) -> Probabilities | None:
+        """Of a separately randomized attribute or pair, over its cells: the inverse of the covariance of the regression."""
+        if self._campaign.jointly:
+            return None
+        total = np.zeros((1, 1))
+        for noise in self._counts.noises(clique):
+            squares = [self._lens(position, noise).square for position in clique]
+            whole = squares[0] if len(squares) == 1 else np.kron(squares[0], squares[1])
+            total = total + self._counts.tables[clique, noise].n_reports * whole
+        return total
+
+    def _estimated(self, clique: View) -> Probabilities:
+        if self._campaign.jointly:
+            return on_simplex(self._linear(clique))
+        position = clique[0]
+        size = self._campaign.domain.sizes[position]
+        marginal = np.full(size, 1 / size)
+        for _ in range(ROUNDS):
+            square, right = np.zeros((size, size)), np.zeros(size)
+            for noise in self._counts.noises(clique):
+                law, n_ones = law_of(self._campaign, position, noise)
+                lens, n = lens_of(law, n_ones, marginal), self._counts.tables[clique, noise].n_reports
+                square += n * lens.square
+                right += n * lens.gather @ self._debiased(position, noise)
+            marginal = _descended([(square, np.ones((1, 1)))], right[:, None], marginal[:, None])[:, 0]
+        return marginal
+
+    def _of_pair(self, pair: View) -> Probabilities:
+        a, b = pair
+        squares, right = [], np.zeros((self._campaign.domain.sizes[a], self._campaign.domain.sizes[b]))
+        for noise in self._counts.noises(pair):
+            first, second, n = self._lens(a, noise), self._lens(b, noise), self._counts.tables[pair, noise].n_reports
+            squares.append((n * first.square, second.square))
+            right += n * first.gather @ self._co_occurrences(a, b, noise) @ second.gather.T
+        return _descended(squares, right, product_of([self.marginal(a), self.marginal(b)]))
+
+    def _lens(self, position: int, noise: int) -> Lens:
+        if (position, noise) not in self._lenses:
+            law, n_ones = law_of(self._campaign, position, noise)
+            self._lenses[position, noise] = lens_of(law, n_ones, self.marginal(position))
+        return self._lenses[position, noise]
+
+    def _ones(self, part: View, noise: int) -> Probabilities:
+        """The share of reports in which each bit, or each two, are ones; `direct` answers are bits with a single one."""
+        table = self._counts.tables[part, noise]
+        counts = table.counts if is_bits(self._campaign) else table.counts.sum(axis=0)
+        return counts / table.n_reports
+
+    def _debiased(self, position: int, noise: int) -> Probabilities:
+        """The mean of u, after a one (Algorithm 2, line 4)."""
+        law, _ = law_of(self._campaign, position, noise)
+        return np.concatenate([[1.0], (self._ones((position,), noise) - float(law.q)) / float(law.p - law.q)])
+
+    def _co_occurrences(self, a: int, b: int, noise: int) -> Probabilities:
+        """The mean of u v', both after a one."""
+        first, second = self._debiased(a, noise), self._debiased(b, noise)
+        laws = [law_of(self._campaign, position, noise)[0] for position in (a, b)]
+        (p, q), (r, s) = ((float(law.p), float(law.q)) for law in laws)
+        ones_a, ones_b = self._ones((a,), noise), self._ones((b,), noise)
+        both = self._ones((a, b), noise) - s * ones_a[:, None] - q * ones_b[None, :] + q * s
+        return np.block([[np.ones((1, 1)), second[None, 1:]], [first[1:, None], both / ((p - q) * (r - s))]])
+
+    def _linear(self, clique: View) -> Probabilities:
+        """Jointly randomized: the unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
+        total, weights = np.zeros(tuple(self._campaign.domain.sizes[p] for p in clique)), 0.0
+        estimates = self._of_views(clique) if is_bits(self._campaign) else self._of_cells(clique)
+        for weight, cells in estimates:
+            total, weights = total + weight * cells, weights + weight
+        return total / weights
+
+    def _of_cells(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
+        for noise in self._counts.noises(clique):
+            keep, ones = keep_of(self._campaign, clique[0], noise), self._ones(clique, noise)
+            yield self._counts.tables[clique, noise].n_reports * keep**2, (ones - (1 - keep) / ones.size) / keep
+
+    def _of_views(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
+        domain = self._campaign.domain
+        for view in sorted({part for part, _ in self._counts.tables}):
+            if set(clique) <= set(view):
+                law = self._campaign.mechanism.channel(tuple(domain.attributes[p] for p in view), 1).law()
+                cells = _debiased_cells(self._ones(view, 0), law).reshape(tuple(domain.sizes[p] for p in view))
+                summed = cells.sum(axis=tuple(axis for axis, position in enumerate(view) if position not in clique))
+                n_summed = law.n_candidates / summed.size
+                precision = float((law.p - law.q) ** 2 / (law.q * (1 - law.q)))
+                yield self._counts.tables[view, 0].n_reports * precision / n_summed, summed
+
+
+def law_of(campaign: Campaign, position: int, noise: int) -> tuple[Law, int | None]:
+    """The law of a separately randomized attribute, and how many bits are ones, where that is fixed."""
+    channel = campaign.mechanism.channel((campaign.domain.attributes[position],), noise)
+    return channel.law(), channel.n_ones if is_bits(campaign) else 1
+
+
+def _debiased_cells(ones: Probabilities, law: Law) -> Probabilities:
+    """Unbiased frequencies of a block's candidates; by least squares where candidates share bits."""
+    debiased = np.asarray((ones - float(law.q)) / float(law.p - law.q), dtype=np.float64)
+    if law.rows is None:
+        return debiased
+    return np.asarray(np.linalg.lstsq(code_matrix(law).T, debiased, rcond=None)[0], dtype=np.float64)
+
+
+def on_simplex(values: Probabilities) -> Probabilities:
+    """The nearest distribution, by Euclid: subtract one number from all and cut at zero."""
+    flat = values.reshape(-1)
+    descending = np.sort(flat)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, len(flat) + 1)
+    last = np.flatnonzero(descending > excess)[-1]
+    nearest: Probabilities = np.maximum(values - excess[last], 0)
+    return nearest
+
+
+def _descended(squares: list[tuple[Probabilities, Probabilities]], right: Probabilities, start: Probabilities) -> Probabilities:
+    """The distribution P that minimises sum of tr(P' A P B) / 2 - tr(P' right): projected descent with momentum, which starts
+    anew where it would climb (Beck and Teboulle 2009; O'Donoghue and Candes 2015)."""
+    slowest = sum(float(np.linalg.eigvalsh(a)[-1] * np.linalg.eigvalsh(b)[-1]) for a, b in squares)
+    here, ahead, momentum = start, start, 1.0
+    for _ in range(MOST_STEPS):
+        slope = sum((a @ ahead @ b for a, b in squares), -right)
+        following = on_simplex(ahead - slope / slowest)
+        if float(np.vdot(ahead - following, following - here)) > 0:
+            momentum = 1.0
+        grown = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = following + (momentum - 1) / grown * (following - here)
+        moved = float(np.abs(following - here).max())
+        here, momentum = following, grown
+        if moved < SETTLED:
+            break
+    return here

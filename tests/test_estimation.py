@@ -321,7 +321,12 @@ def test_em_with_the_papers_stop_equals_a_plain_loop_step_by_step():
         (("a0", "height"), {}, DomainError, "there is no attribute 'height'"),
         (("a0", "a0"), {}, DomainError, "names attribute 'a0' twice"),
         ((), {}, DomainError, "at least one attribute"),
-        (("a0",), {"method": "magic"}, DomainError, "method must be one of shrunk, em, moments, product, lasso, hybrid, got 'magic'"),
+        (
+            ("a0",),
+            {"method": "magic"},
+            DomainError,
+            "method must be one of shrunk, em, moments, product, lasso, hybrid, got 'magic'",
+        ),
         (("a0", "a1"), {"method": "em", "stop": "never"}, DomainError, "stop must be change or paper"),
         (("a0", "a1"), {"method": "em", "start": "middle"}, DomainError, "start must be uniform or product"),
     ],

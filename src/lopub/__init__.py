@@ -27,8 +27,10 @@ if TYPE_CHECKING:
         TooFewReports,
     )
     from lopub.estimation import estimate, estimate_pairs
+    from lopub.evaluation import Evaluation, evaluate
     from lopub.infer import infer_domain
     from lopub.joint import JointDistribution
+    from lopub.publication import Publication, publish, write_publication
     from lopub.report import Report
     from lopub.simulation import simulate
     from lopub.terms import Schedule, Terms, Translation
@@ -57,8 +59,10 @@ _HOMES = {
         "TooFewReports",
     ),
     "estimation": ("estimate", "estimate_pairs"),
+    "evaluation": ("Evaluation", "evaluate"),
     "infer": ("infer_domain",),
     "joint": ("JointDistribution",),
+    "publication": ("Publication", "publish", "write_publication"),
     "report": ("Report",),
     "simulation": ("simulate",),
     "terms": ("Schedule", "Terms", "Translation"),
@@ -79,6 +83,7 @@ __all__ = [
     "Domain",
     "DomainError",
     "EpsilonTooHigh",
+    "Evaluation",
     "FileStore",
     "Fill",
     "IntegerRange",
@@ -88,6 +93,7 @@ __all__ = [
     "MemoryStore",
     "NeedsReports",
     "NoiseWarning",
+    "Publication",
     "Reason",
     "Report",
     "ReportBatch",
@@ -102,9 +108,12 @@ __all__ = [
     "count",
     "estimate",
     "estimate_pairs",
+    "evaluate",
     "infer_domain",
     "make_campaign",
+    "publish",
     "simulate",
+    "write_publication",
 ]
 
 

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,10 +38,49 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
             part.unlink()
 
 
+@contextlib.contextmanager
+def whole_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
+    """A directory beside the wanted one, to be filled; on success it becomes the wanted one, on failure it is gone.
+
+    Without force an existing directory is refused; with it, the old one is put aside until the new one is in its place. Whatever
+    moment the machine stops at, the name holds a whole directory or nothing.
+    """
+    part, old = (path.with_name(f".{secrets.token_hex(8)}.{kind}") for kind in ("part", "old"))
+    try:
+        refuse_taken(path, force=force)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.mkdir()
+        yield part
+        _sync_all(part)
+        refuse_taken(path, force=force)
+        if path.exists() or path.is_symlink():
+            path.rename(old)
+        part.rename(path)
+        _sync(path.parent)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        for leftover in (part, old):
+            if leftover.is_dir() and not leftover.is_symlink():
+                shutil.rmtree(leftover, ignore_errors=True)
+            else:
+                leftover.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o666) -> None:
     """Write a file, whole or not at all."""
     with whole_file(path, force=force, mode=mode) as part:
         part.write_bytes(data)
+
+
+def refuse_taken(path: Path, *, force: bool) -> None:
+    """Refuse a directory whose name is in use; one that is empty is as good as none."""
+    if not force and (path.is_symlink() or (path.exists() and not (path.is_dir() and not any(path.iterdir())))):
+        raise exists(path)
 
 
 def exists(path: Path) -> StoreError:
@@ -61,6 +101,12 @@ def _settle(part: Path, path: Path, force: bool) -> None:
             os.replace(part, path)
     except FileExistsError:
         raise exists(path) from None
+
+
+def _sync_all(directory: Path) -> None:
+    for inner in sorted(directory.rglob("*")):
+        _sync(inner)
+    _sync(directory)
 
 
 def _sync(path: Path) -> None:

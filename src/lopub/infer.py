@@ -1,6 +1,6 @@
 """Infer a Domain from a table. For backtests: candidates learnt from private rows are themselves a leak."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -38,6 +38,17 @@ def infer_domain(
         if name not in table.column_names:
             raise DomainError(f"{path} has no column {name!r}; its columns are {', '.join(table.column_names[:12])}")
     distinct = {name: table[name].unique().to_pylist() for name in names}
+    return domain_of_texts(distinct, order=order, most_candidates=most_candidates, n_bins=n_bins)
+
+
+def domain_of_texts(
+    distinct: Mapping[str, Sequence[str]],
+    *,
+    order: Order = "appearance",
+    most_candidates: int = MOST_INFERRED,
+    n_bins: int = N_BINS,
+) -> Domain:
+    """The same from the different texts of each column."""
     return Domain(tuple(_inferred(name, texts, order, most_candidates, n_bins) for name, texts in distinct.items()))
 
 

@@ -210,17 +210,34 @@ def raked(
     tolerance: float = 1e-10,
 ) -> Probabilities:
     """Iterative proportional fitting. axes: of each target, the axes of the joint that it is about, ascending or not."""
-    fitted = joint.astype(np.float64, copy=True)
+    fitted = np.array(joint, dtype=np.float64, order="C")
+    margins = [_Margin(joint.shape, wanted, target) for wanted, target in zip(axes, targets, strict=True)]
     for _ in range(sweeps):
-        largest = 0.0
-        for wanted, target in zip(axes, targets, strict=True):
-            others = tuple(i for i in range(joint.ndim) if i not in wanted)
-            have = fitted.sum(axis=others, keepdims=True)
-            goal = np.expand_dims(np.transpose(target, np.argsort(wanted)), others)
-            factor = np.divide(goal, have, out=np.zeros_like(have), where=have > 0)
-            largest = max(largest, float(np.abs(goal - have).max()))
-            fitted *= factor
-        if largest < tolerance:
+        if max((margin.rake(fitted) for margin in margins), default=0.0) < tolerance:
             break
     total: float = float(fitted.sum())
     return fitted / total if total > 0 else fitted
+
+
+class _Margin:
+    """One margin to rake to. Neighbouring axes are merged, so that a clique of many small attributes has few axes."""
+
+    def __init__(self, shape: tuple[int, ...], wanted: tuple[int, ...], target: Probabilities) -> None:
+        kept = [axis in wanted for axis in range(len(shape))]
+        groups: list[tuple[bool, int]] = []
+        for is_kept, size in zip(kept, shape, strict=True):
+            if groups and groups[-1][0] == is_kept:
+                groups[-1] = (is_kept, groups[-1][1] * size)
+            else:
+                groups.append((is_kept, size))
+        self._shape = tuple(size for _, size in groups)
+        self._others = tuple(axis for axis, (is_kept, _) in enumerate(groups) if not is_kept)
+        sizes = tuple(size if is_kept else 1 for is_kept, size in groups)
+        self._goal = np.transpose(target, np.argsort(wanted)).reshape(sizes)
+
+    def rake(self, fitted: Probabilities) -> float:
+        """Scale the joint, in place, to the margin; how far the largest cell of the margin was off."""
+        cells = fitted.reshape(self._shape)
+        have = cells.sum(axis=self._others, keepdims=True)
+        cells *= np.divide(self._goal, have, out=np.zeros_like(have), where=have > 0)
+        return float(np.abs(self._goal - have).max())

@@ -49,6 +49,10 @@ class ViewRule(ABC):
         """Whether some view (of this size) holds the attribute; true of every rule that treats attributes alike."""
         return True
 
+    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+        """Whether some view holds all of these attributes."""
+        return any(set(clique) <= set(view) for view in self.views(sizes))
+
     @abstractmethod
     def views(self, sizes: Sizes) -> Iterator[View]:
         """Every view that can be drawn, each once; there may be very many."""
@@ -124,6 +128,9 @@ class Sample(ViewRule):
     def can_draw(self, view: View, sizes: Sizes) -> bool:
         return len(view) == self.n_sampled
 
+    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+        return len(clique) <= self.n_sampled
+
     def views(self, sizes: Sizes) -> Iterator[View]:
         return combinations(range(len(sizes)), self.n_sampled)
 
@@ -170,6 +177,9 @@ class Fill(ViewRule):
                 taken.append(position)
                 product *= sizes[position]
         return tuple(sorted(taken))
+
+    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+        return len(clique) <= 2 or math.prod(sizes[position] for position in clique) <= self.cells
 
     def can_draw(self, view: View, sizes: Sizes) -> bool:
         """A set of two, or one that fits; and in either case nothing outside would still fit in."""

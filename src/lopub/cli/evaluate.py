@@ -1,11 +1,9 @@
 """`lopub evaluate`: how far a synthetic table is from the real one."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
-import pyarrow as pa
 import typer
 from rich.markup import escape
 
@@ -18,7 +16,7 @@ from lopub.errors import DomainError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
 from lopub.files import exists, write_whole
-from lopub.infer import infer_domain
+from lopub.infer import domain_of_texts
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""
@@ -118,7 +116,7 @@ def shared_domain(real: Path, synthetic: Path) -> Domain:
     if not both:
         raise DomainError(f"{real} and {synthetic} hold a single value in every column; there is nothing to compare")
     try:
-        domain = learnt_domain(both)
+        domain = domain_of_texts(both, order="natural")
     except DomainError as error:
         raise DomainError(f"{error}; or {ADVICE}") from None
     for attribute in domain.attributes:
@@ -131,16 +129,6 @@ def distinct_texts(path: Path) -> dict[str, set[str]]:
     """What stands in each column."""
     texts = read_texts(path)
     return {name: set(texts[name].unique().to_pylist()) for name in texts.column_names}
-
-
-def learnt_domain(texts: dict[str, list[str]]) -> Domain:
-    """The domain of a table that holds these texts, and no record of anybody's."""
-    height = max(map(len, texts.values()))
-    columns = {name: pa.array(column + column[:1] * (height - len(column))) for name, column in texts.items()}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "values.csv"
-        pa.csv.write_csv(pa.table(columns), path)
-        return infer_domain(path, order="natural")
 
 
 # ---- for people

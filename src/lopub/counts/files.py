@@ -1,6 +1,7 @@
 """Counts in files: Parquet, one row a table."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,13 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
         raise CampaignError(f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…")
     own = campaign or Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
     try:
-        tables = dict(_table_of(row, own) for row in table.to_batches() for row in _rows(row))
+        rows = [row for batch in table.to_batches() for row in _rows(batch)]
+        tables = dict(_table_of(row, own) for row in rows)
         refused = {Reason(name): int(n) for name, n in json.loads(metadata[_REFUSED]).items()}
         n_reports = int(metadata[_N_REPORTS])
-        _check_sums(tables, n_reports, own)
+        if len(tables) < len(rows) or n_reports < 0 or min(refused.values(), default=0) < 0:
+            raise ValueError("a table twice, or fewer than none")
+        _check_together(tables, n_reports, own)
     except (KeyError, TypeError, ValueError, AttributeError, LopubError):
         raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
     return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused)
@@ -95,20 +99,43 @@ def _rows(batch: pa.RecordBatch) -> list[tuple[Any, int, int, Any]]:
 
 def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, Table]:
     part: View = tuple(row[0].as_py())
-    key = (part, int(row[1].as_py()))
-    n_positions = len(campaign.domain)
-    if list(part) != sorted(set(part)) or not part or part[0] < 0 or part[-1] >= n_positions:
-        raise ValueError("no such attributes")
+    key, n_reports = (part, int(row[1].as_py())), int(row[2].as_py())
+    _check_key(key, campaign)
+    if row[3].values.null_count or n_reports < 1:
+        raise ValueError("a count is missing, or no report stands behind a table")
     counts = row[3].values.to_numpy(zero_copy_only=False).astype(np.int64).reshape(shape_of(campaign, key))
-    table = Table(int(row[2].as_py()), counts)
-    largest = int(counts.sum()) if not is_bits(campaign) else int(counts.max(initial=0))
-    if counts.min(initial=0) < 0 or largest > table.n_reports:
-        raise ValueError("more ones than reports")
-    return key, table
+    if counts.min() < 0 or counts.max() > n_reports or (not is_bits(campaign) and int(counts.sum()) != n_reports):
+        raise ValueError("a table does not fit its number of reports")
+    return key, Table(n_reports, counts)
 
 
-def _check_sums(tables: dict[Key, Table], n_reports: int, campaign: Campaign) -> None:
-    if any(table.n_reports > n_reports for table in tables.values()):
-        raise ValueError("more reports in a table than in all")
-    if not is_bits(campaign) and any(int(table.counts.sum()) != table.n_reports for table in tables.values()):
-        raise ValueError("a table's cells do not sum to its reports")
+def _check_key(key: Key, campaign: Campaign) -> None:
+    """Whether a campaign can have such a table."""
+    part, noise = key
+    sizes = campaign.domain.sizes
+    if not part or list(part) != sorted(set(part)) or part[0] < 0 or part[-1] >= len(sizes):
+        raise ValueError("no such attributes")
+    if campaign.jointly and is_bits(campaign):
+        possible = noise == 0 and campaign.view.can_draw(part, sizes)
+    elif campaign.jointly:
+        cells = int(np.prod([sizes[position] for position in part]))
+        possible = len(part) <= 2 and 0 < noise <= campaign.view.most_cells(sizes) and noise % cells == 0
+    else:
+        possible = len(part) <= 2 and noise in campaign.mechanism.noise
+    if not possible:
+        raise ValueError("no report makes such a table")
+
+
+def _check_together(tables: dict[Key, Table], n_reports: int, campaign: Campaign) -> None:
+    """Whether the tables can be of one set of reports."""
+    totals: Counter[View] = Counter()
+    for (part, noise), table in tables.items():
+        totals[part] += table.n_reports
+        if len(part) == 2 and not (campaign.jointly and is_bits(campaign)):
+            for axis in (0, 1):
+                single = tables[(part[axis],), noise]
+                both = table.counts.max(axis=1 - axis) if is_bits(campaign) else table.counts.sum(axis=2 - axis)
+                if (both > single.counts).any() or table.n_reports > single.n_reports:
+                    raise ValueError("a pair is seen more often than one of its attributes")
+    if max(totals.values(), default=0) > n_reports:
+        raise ValueError("more reports in the tables than in all")

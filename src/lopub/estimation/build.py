@@ -65,8 +65,6 @@ class Counted:
     def evidence(self, clique: View) -> Evidence:
         if is_bits(self.campaign):
             raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
-        if len(clique) > 2:
-            raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
         shape = tuple(self.campaign.domain.sizes[position] for position in clique)
         return Evidence(shape, tuple(_counted_parts(self.counts, clique)))
 
@@ -110,8 +108,15 @@ class Reports:
         return np.bincount(self.batch.view_index, minlength=len(self.batch.views))
 
     def n_covering(self, clique: View) -> int:
-        wanted = set(clique)
-        return sum(n for n, view in zip(self.n_of_view.tolist(), self.batch.views, strict=True) if wanted <= set(view))
+        return int(self.n_of_view[self._covered[:, list(clique)].all(axis=1)].sum())
+
+    @cached_property
+    def _covered(self) -> NDArray[np.bool_]:
+        """Which view of the batch covers which attribute."""
+        covered = np.zeros((len(self.batch.views), len(self.campaign.domain)), dtype=bool)
+        for number, view in enumerate(self.batch.views):
+            covered[number, list(view)] = True
+        return covered
 
     def evidence(self, clique: View) -> Evidence:
         if not is_bits(self.campaign) and len(clique) <= 2:

@@ -26,29 +26,30 @@ class Dense:
         return Dense(self.axes, self.shape, self.likelihood, self.fold_starts, tuple(sorted(folds)))
 
     @cached_property
-    def _rows(self) -> NDArray[np.float32]:
+    def rows(self) -> NDArray[np.float32]:
+        """The likelihoods of the chosen folds' reports."""
         if len(self.folds) == len(self.fold_starts) - 1:
             return self.likelihood
         return np.concatenate([self.likelihood[self.fold_starts[f] : self.fold_starts[f + 1]] for f in self.folds])
 
     @property
     def n_reports(self) -> int:
-        return len(self._rows)
+        return len(self.rows)
 
     def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
         flat = joint.reshape(-1).astype(np.float32)
         total, ratio = 0.0, np.zeros(len(flat))
-        for start in range(0, len(self._rows), BLOCK_REPORTS):  # float32 sums lose digits with every report
-            rows = self._rows[start : start + BLOCK_REPORTS]
+        for start in range(0, len(self.rows), BLOCK_REPORTS):  # float32 sums lose digits with every report
+            rows = self.rows[start : start + BLOCK_REPORTS]
             chances = rows @ flat
             total += float(np.log(chances, dtype=np.float64).sum())
             ratio += (1 / chances) @ rows
         return total, ratio.reshape(self.shape)
 
     def log_likelihood(self, joint: Probabilities) -> float:
-        return float(np.log(self._rows @ joint.reshape(-1).astype(np.float32), dtype=np.float64).sum())
+        return float(np.log(self.rows @ joint.reshape(-1).astype(np.float32), dtype=np.float64).sum())
 
     def information(self, joint: Probabilities) -> Probabilities:
-        chances = self._rows @ joint.reshape(-1).astype(np.float32)
-        scores = self._rows / chances[:, None]
+        chances = self.rows @ joint.reshape(-1).astype(np.float32)
+        scores = self.rows / chances[:, None]
         return (scores.T @ scores).astype(np.float64)

@@ -26,13 +26,13 @@ MOST_SWEEPS = 10_000
 TOLERANCE = 1e-6
 
 
-def lasso_joint(counts: Counts, clique: View, alpha: float | None = None) -> Probabilities:
+def lasso_joint(counts: Counts, clique: View, alpha: float | None = None, *, method: str = "lasso") -> Probabilities:
     """beta / N, brought to sum to one; uniform where the Lasso drops every cell. alpha: None for the universal threshold."""
     from sklearn.exceptions import ConvergenceWarning  # takes a second to load
     from sklearn.linear_model import Lasso
 
     if counts.campaign.jointly or not is_bits(counts.campaign):
-        raise DomainError("method lasso regresses bits of separately randomized attributes; use moments")
+        raise DomainError(f"method {method} regresses bits of separately randomized attributes; use moments")
     shape = tuple(counts.campaign.domain.sizes[position] for position in clique)
     sides = [debiased_bits(counts, position) for position in clique]
     debiased = np.concatenate([share for share, _ in sides])

@@ -1,5 +1,8 @@
 """One-way marginals from every report that covers the attribute."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from lopub.counts import is_bits
@@ -82,12 +85,15 @@ class JointBits:
         """A start, then in turn: each view's shrunk joint, and the marginals that all views' posteriors add up to."""
         marginals = self._start
         for _ in range(ROUNDS):
-            joints = [
-                shrunk(Evidence(part.shape, (part,)), [marginals[position] for position in view]).joint
-                for view, part in zip(self._views, self._parts, strict=True)
-            ]
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                joints = list(pool.map(lambda place, now=marginals: self._joint(place, now), range(len(self._views))))
             marginals = self._refitted(joints, marginals)
         return marginals
+
+    def _joint(self, place: int, marginals: dict[int, Probabilities]) -> Probabilities:
+        """One view's own shrunk joint."""
+        part = self._parts[place]
+        return shrunk(Evidence(part.shape, (part,)), [marginals[position] for position in self._views[place]]).joint
 
     def _refitted(self, joints: list[Probabilities], marginals: dict[int, Probabilities]) -> dict[int, Probabilities]:
         """EM for the marginals alone: every view's joint keeps its interactions and is raked to the current marginals."""

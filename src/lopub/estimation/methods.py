@@ -4,6 +4,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from lopub.campaign import Campaign
 from lopub.counts import Counts, is_bits
 from lopub.domain import Domain
 from lopub.errors import DomainError
@@ -126,11 +127,15 @@ def product(sources: Sources, clique: View, /) -> JointDistribution:
     return _joint(sources, clique, joint, _independent_errors(sources, clique), fit)
 
 
+def check_pairs_only(campaign: Campaign, clique: View) -> None:
+    """Refuse more than two attributes to `moments`, but where whole views were randomized to bits."""
+    if len(clique) > 2 and not (campaign.jointly and is_bits(campaign)):
+        raise DomainError(f"method moments knows co-occurrences of two attributes, got {len(clique)}; use shrunk or em")
+
+
 def moments(sources: Sources, clique: View, /) -> JointDistribution:
     """Regression on debiased co-occurrences of bits, whitened, under the simplex; from counts alone. One or two attributes; more
     where a whole view that covers them was randomized to bits. Its intervals leave out what the simplex adds."""
-    if len(clique) > 2 and not (sources.counts.campaign.jointly and is_bits(sources.counts.campaign)):
-        raise DomainError(f"method moments knows co-occurrences of two attributes, got {len(clique)}; use shrunk or em")
     joint = sources.moments.joint(clique)
     fit = Fit(method="moments", n_reports=sources.n_covering(clique))
     small = joint.size <= MOST_CELLS
@@ -140,7 +145,7 @@ def moments(sources: Sources, clique: View, /) -> JointDistribution:
 def lasso(sources: Sources, clique: View, /, *, alpha: float | None = None) -> JointDistribution:
     """Algorithm 2, faithful. It cannot see dependence: on the 12 most dependent pairs of Adult (f = 0.5) it is off by LASSO on
     average, where the product of marginals is off by 0.289; `moments` is the regression that works. No standard errors."""
-    joint = lasso_joint(sources.counts, clique, alpha)
+    joint = lasso_joint(sources.counts, clique, alpha, method="lasso")
     n_reports = min(sources.n_covering((position,)) for position in clique)
     return _joint(sources, clique, joint, None, Fit(method="lasso", n_reports=n_reports))
 
@@ -158,7 +163,7 @@ def hybrid(
 ) -> JointDistribution:
     """Algorithm 3: EM from the Lasso's joint and on its support. A cell that the Lasso drops never returns, so on the 12 most
     dependent pairs of Adult (f = 0.5) it ends at HYBRID where `em` ends at 0.015."""
-    first = lasso_joint(sources.counts, clique, alpha)
+    first = lasso_joint(sources.counts, clique, alpha, method="hybrid")
     return _converged(sources, clique, first, "hybrid", stop, tolerance, most_evaluations, accelerate)
 
 

@@ -15,11 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from lopub.batch import ReportBatch
 from lopub.counts import Counts, is_bits
-from lopub.errors import DomainError, NoiseWarning, TooFewReports
+from lopub.errors import DomainError, NeedsReports, NoiseWarning, TooFewReports
 from lopub.estimation.build import Counted, Reports, Source
 from lopub.estimation.evidence import Evidence
 from lopub.estimation.marginals import marginal_errors, marginals_of
-from lopub.estimation.methods import LINEAR, METHODS, Estimator
+from lopub.estimation.methods import LINEAR, METHODS, Estimator, check_pairs_only
 from lopub.estimation.moments import Moments
 from lopub.estimation.spread import expected_error, product_errors, standard_errors
 from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
@@ -105,16 +105,29 @@ class Study:
 
     def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
         """The joint of a clique of positions, in domain order."""
+        with one_blas_thread():
+            return self._joint_of(clique, method, options)
+
+    def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
         estimator = self._estimator(method)
         for position in clique:
             if not self.n_covering((position,)):
                 raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
-        with one_blas_thread():
-            if len(clique) == 1 and method == "shrunk":
-                return METHODS["product"](self, clique)
-            if self._speaks_of(clique) if method not in LINEAR else self.n_covering(clique) or method == "lasso":
-                return estimator(self, clique, **options)
-            return self._from_wider_view(clique, method, options) or self._from_parts(clique, method, options)
+        if method == "product" or (len(clique) == 1 and method == "shrunk"):
+            return METHODS["product"](self, clique)
+        self._check_counts_suffice(clique, method)
+        if self._speaks_of(clique) if method not in LINEAR else self.n_covering(clique) or method == "lasso":
+            return estimator(self, clique, **options)
+        return self._from_wider_view(clique, method, options) or self._from_parts(clique, method, options)
+
+    def _check_counts_suffice(self, clique: View, method: str) -> None:
+        """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
+        if method == "moments":
+            check_pairs_only(self.campaign, clique)
+        if isinstance(self.source, Reports) or method in LINEAR or len(clique) <= 2 or is_bits(self.campaign):
+            return
+        if self.campaign.view.covers_together(clique, self.domain.sizes):
+            raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
 
     def _speaks_of(self, clique: View) -> bool:
         """Whether some reports are about the clique as a whole; bits of a jointly randomized view are about just that view."""
@@ -133,7 +146,7 @@ class Study:
         if not wider:
             return None
         view = max(wider, key=lambda view: (self.source.counts.tables[view, 0].n_reports, [-position for position in view]))
-        whole = self.joint_of(view, method, **options)
+        whole = self._joint_of(view, method, options)
         joint = whole.marginal([self.domain.names[position] for position in clique])
         return replace(joint, fit=whole.fit, standard_errors=self._marginal_of_view_errors(view, clique, whole))
 
@@ -149,7 +162,7 @@ class Study:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
         covered = {tuple(p for p in clique if p in view) for view in self.source.views}
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
-        joints = [self.joint_of(part, method, **options) for part in largest]
+        joints = [self._joint_of(part, method, options) for part in largest]
         axes = [tuple(clique.index(position) for position in part) for part in largest]
         start = product_of([self.marginal(position) for position in clique])
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
@@ -183,14 +196,26 @@ class Study:
         """The joints of all pairs of these attributes, or of all; on all cores. done: told after each pair how many are."""
         positions = sorted(self.domain.positions(names)) if names is not None else list(range(len(self.domain)))
         cliques = list(combinations(positions, 2))
+        joints = self.joints(cliques, method, workers=workers, done=done, **options)
+        return {(joint.names[0], joint.names[1]): joint for joint in joints}
+
+    def joints(
+        self,
+        cliques: Sequence[View],
+        method: str = "shrunk",
+        *,
+        workers: int | None = None,
+        done: Callable[[int], None] | None = None,
+        **options: Any,
+    ) -> list[JointDistribution]:
+        """The joints of many cliques of positions, on all cores."""
         self.marginals, self._estimator(method)
-        found = {}
+        found = []
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-            tasks = pool.map(lambda clique: self.joint_of(clique, method, **options), cliques)
-            for i, (clique, joint) in enumerate(zip(cliques, tasks, strict=True)):
-                found[self.domain.names[clique[0]], self.domain.names[clique[1]]] = joint
+            for joint in pool.map(lambda clique: self._joint_of(clique, method, options), cliques):
+                found.append(joint)
                 if done:
-                    done(i + 1)
+                    done(len(found))
         return found
 
 

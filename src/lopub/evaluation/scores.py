@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lopub.dataset import Dataset
+from lopub.dependence import check_phi, threshold
 from lopub.domain import Domain
 from lopub.errors import DomainError
 from lopub.evaluation.classifiers import CLASSIFIERS, LEAST_RECORDS, ClassifierScore, held_out, target_scores, thinned
@@ -157,15 +158,6 @@ def _way(
 # ---- dependence
 
 
-def threshold(size: int, other_size: int, phi: float) -> float:
-    """The paper's tau: mutual information from which two attributes of these sizes count as dependent, in nats.
-
-    >>> threshold(3, 2, 0.5)
-    0.125
-    """
-    return min(size - 1, other_size - 1) * phi**2 / 2
-
-
 def edges_of(pairs: Sequence[SetScore], domain: Domain, phi: float) -> Edges:
     """The dependency edges of both tables, compared; each in domain order."""
     least = {pair.names: threshold(domain[pair.names[0]].size, domain[pair.names[1]].size, phi) for pair in pairs}
@@ -233,8 +225,7 @@ def _check(real: Dataset, synthetic: Dataset, *, most_sets: int, phi: float, n_d
         if not len(dataset):
             raise DomainError(f"the {what} table has no records; there is nothing to compare")
     _check_domains(real.domain, synthetic.domain)
-    if not 0 <= phi <= 1:
-        raise DomainError(f"phi must lie in 0..1, got {phi}")
+    check_phi(phi)
     for name, number, least in (("most_sets", most_sets, 1), ("n_dependent", n_dependent, 1), ("seed", seed, 0)):
         if number < least:
             raise DomainError(f"{name} must be at least {least}, got {number}")

@@ -1,0 +1,119 @@
+"""`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lopub.campaign import Campaign
+from lopub.cli.console import note, out, print_json, progress, say, table
+from lopub.cli.count import read_data
+from lopub.dependence import Pruning
+from lopub.errors import DomainError
+from lopub.estimation import METHODS
+from lopub.files import refuse_taken
+from lopub.publication import STRUCTURES, Publication, Settings, write_publication
+from lopub.publication import publish as published
+from lopub.publication.stages import PHI, Progress
+
+
+def publish(
+    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
+    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, or their counts.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The publication.", show_default=False)],
+    structure: Annotated[str, typer.Option(metavar="S", help=f"One of {', '.join(STRUCTURES)}.")] = "calibrated",
+    method: Annotated[
+        str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}; with structure calibrated, shrunk.")
+    ] = "shrunk",
+    phi: Annotated[float, typer.Option(metavar="P", help="Dependency degree of structure paper, 0 to 1.")] = PHI,
+    prune: Annotated[
+        str | None,
+        typer.Option(metavar="FIND", help="Entropy pruning of structure paper: look for dependence or independence."),
+    ] = None,
+    most_cells: Annotated[
+        int | None, typer.Option(metavar="N", help="Cells of the largest clique; from reports and noise unless given.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Records to make; as many as reports unless given.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Same reports and seed, same files.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the publication if it exists.")] = False,
+) -> None:
+    """Publish a synthetic table, and what it rests on, from noisy reports alone.
+
+    Example: `lopub publish campaign.json reports.parquet -o publication`
+    """
+    if prune is not None and prune not in ("dependence", "independence"):
+        raise DomainError(f"--prune must be dependence or independence, got {prune!r}")
+    options: dict[str, Any] = {
+        "structure": structure,
+        "method": method,
+        "phi": phi,
+        "pruning": None if prune is None else Pruning(find=prune),  # type: ignore[arg-type]
+        "most_cells": most_cells,
+        "rows": rows,
+        "seed": seed,
+    }
+    Settings(**options)  # refuse before anything is read
+    refuse_taken(output, force=force)
+    data = read_data(reports_file, Campaign.load(campaign_file))
+    with stages() as told:
+        publication = published(data, progress=told, **options)
+    write_publication(publication, output, force=force)
+    if as_json:
+        print_json(described(publication, output))
+        return
+    print_publication(publication)
+    say(f"written: {output}")
+
+
+@contextmanager
+def stages() -> Iterator[Progress]:
+    """A progress bar that goes from stage to stage, on a terminal only."""
+    bar, task = progress("estimating", 1)
+
+    def told(stage: str, done: int, total: int) -> None:
+        bar.update(task, description=stage, completed=done, total=total)
+
+    with bar:
+        yield told
+
+
+def described(publication: Publication, output: Path) -> dict[str, Any]:
+    """The result for programs."""
+    return {
+        "directory": str(output),
+        "rows": len(publication.synthetic),
+        "n_reports": publication.n_reports,
+        "edges": len(publication.graph.edges),
+        "dropped_edges": len(publication.dropped),
+        "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
+        "largest_misfit": max(publication.model.misfits),
+    }
+
+
+def print_publication(publication: Publication) -> None:
+    """What was found, in a few lines."""
+    names, graph = publication.names, publication.graph
+    say(
+        f"{publication.n_reports:,} reports, epsilon {publication.campaign.epsilon:.3f}: {len(graph.edges)} of"
+        f" {graph.n_pairs:,} pairs of attributes depend on each other (by {graph.measure})"
+    )
+    if graph.n_saved:
+        say(f"pruning saved the estimation of {graph.n_saved:,} pairs")
+    strongest = table("strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",))
+    for a, b in graph.edges[:5]:
+        strength = graph.strengths.get((a, b))
+        strongest.add_row(f"{names[a]} – {names[b]}", "assumed" if strength is None else f"{strength:,.4g}")
+    if graph.edges:
+        out.print(strongest)
+    else:
+        say("no dependence stands out of the noise: the table is made of independent attributes")
+    if publication.dropped:
+        shown = ", ".join(f"{names[a]} – {names[b]}" for a, b in publication.dropped[:5])
+        more = f" and {len(publication.dropped) - 5} more" if len(publication.dropped) > 5 else ""
+        note(f"note: the cap of {publication.most_cells:,} cells left out {shown}{more}")
+    cliques = publication.model.tree.cliques
+    say(f"{len(cliques)} cliques, the largest of {max(joint.size for joint in publication.model.joints):,} cells")
+    say(f"{len(publication.synthetic):,} synthetic records")

@@ -41,6 +41,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/counts.py
+	$(BIN)/python benchmarks/complexity.py
+	$(BIN)/python benchmarks/synthesis.py
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

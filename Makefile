@@ -49,4 +49,4 @@ golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

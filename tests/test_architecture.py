@@ -24,8 +24,8 @@ PLAN = [
     {"estimation", "dependence"},
     {"plan", "junction"},
     {"synthesis", "evaluation"},
-    {"plots"},
-    {"publication"},
+    {"plots", "pages"},
+    {"publication", "scorecard"},
     {"service", "reproduce"},
     {"cli"},
 ]

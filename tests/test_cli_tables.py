@@ -295,9 +295,12 @@ def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Pa
 def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None:
     for name in ("one", "other"):
         done(lopub("demo", "--out", tmp_path / name, "--people", "2000"))
-    assert names_in(tmp_path / "one") == ["campaign.json", "people.csv", "reports.parquet"]
-    for name in names_in(tmp_path / "one"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    assert names_in(tmp_path / "one") == ["campaign.json", "people.csv", "publication", "reports.parquet"]
+    one, other = (
+        {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+        for folder in (tmp_path / "one", tmp_path / "other")
+    )
+    assert len(one) >= 3 + 8 and one == other
 
 
 def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
@@ -307,8 +310,19 @@ def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
     assert people.codes.tolist() == ALUMNI.people(2000, seed=5).codes.tolist()
     batch = ReportBatch.read(files / "reports.parquet", Campaign.load(files / "campaign.json"))
     assert len(batch) == 2000 and batch.refused == {}
+    assert Campaign.load(files / "publication" / "campaign.json").id == batch.campaign.id
+    assert len(Dataset.read_csv(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
     assert "2,000 made-up alumni with 12 attributes" in result.stdout
-    assert result.stderr == "warning: the reports say almost nothing about income, home: the expected AVD is 1.00 of at most 1\n"
+    assert result.stderr == ""
+
+
+def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(tmp_path: Path) -> None:
+    shown = done(lopub("demo", "--out", "demo", "--people", "500", cwd=tmp_path)).stdout.splitlines()
+    table = shown[next(place for place, line in enumerate(shown) if line.startswith("people in the wrong cell")) :]
+    assert table[0].split()[-3:] == ["synthetic", "independence", "ideal"]
+    for words in ("of one attribute", "of two attributes", "of three attributes", "right guesses of"):
+        assert any(line.startswith(words) and line.rstrip().endswith("%") for line in table)
+    assert shown[-1] == "The synthetic people are in demo/publication/data/synthetic.csv; nobody in there exists."
 
 
 def test_the_demo_refuses_files_that_exist_unless_forced(tmp_path: Path) -> None:
@@ -316,11 +330,12 @@ def test_the_demo_refuses_files_that_exist_unless_forced(tmp_path: Path) -> None
     command = ["demo", "--out", tmp_path, "--people", "200"]
     assert "people.csv exists already" in refused(lopub(*command))
     assert names_in(tmp_path) == ["people.csv"] and (tmp_path / "people.csv").read_text() == "theirs"
-    done(lopub(*command, "--force"))
-    assert len(names_in(tmp_path)) == 3
+    for _ in range(2):
+        done(lopub(*command, "--force"))
+        assert names_in(tmp_path) == ["campaign.json", "people.csv", "publication", "reports.parquet"]
 
 
-@pytest.mark.parametrize("taken", ["campaign.json", "reports.parquet"])
+@pytest.mark.parametrize("taken", ["campaign.json", "reports.parquet", "publication"])
 def test_a_demo_that_is_refused_leaves_no_file_of_its_own(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("theirs")
     assert f"{taken} exists already" in refused(lopub("demo", "--out", tmp_path, "--people", "200"))

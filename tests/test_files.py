@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from lopub.errors import LopubError, StoreError
-from lopub.files import whole_file, write_whole
+from lopub.files import refuse_taken, whole_directory, whole_file, write_whole
 
 
 def full(*arguments: object, **options: object) -> int:
@@ -152,3 +152,143 @@ def test_a_name_that_is_too_long_is_told(tmp_path):
 
 def test_a_store_error_is_ours_as_well_as_the_systems():
     assert issubclass(StoreError, LopubError) and issubclass(StoreError, OSError)
+
+
+# ---- directories
+
+
+def fill(path: Path, content: bytes, *, force: bool = False, error: type[BaseException] | None = None) -> None:
+    with whole_directory(path, mark="inner/a", force=force) as part:
+        (part / "inner").mkdir()
+        (part / "inner" / "a").write_bytes(content)
+        if error:
+            raise error
+
+
+def test_a_directory_holds_what_was_written_and_nothing_lies_beside_it(tmp_path):
+    fill(tmp_path / "out", b"new")
+    assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"new"
+    assert names(tmp_path) == ["out"]
+
+
+def test_no_directory_has_the_wanted_name_before_all_is_written(tmp_path):
+    with whole_directory(tmp_path / "out", mark="inner/a") as part:
+        assert part.parent == tmp_path and not (tmp_path / "out").exists()
+
+
+def test_an_empty_directory_is_as_good_as_none(tmp_path):
+    (tmp_path / "out").mkdir()
+    fill(tmp_path / "out", b"new")
+    assert names(tmp_path / "out") == ["inner"] and names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("kind", ["directory", "file", "link"])
+def test_a_name_that_is_taken_is_refused(tmp_path, kind):
+    path = tmp_path / "out"
+    if kind == "directory":
+        path.mkdir()
+        (path / "theirs").write_bytes(b"old")
+    elif kind == "file":
+        path.write_bytes(b"old")
+    else:
+        path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(StoreError, match=f"^{path} exists already; choose another name or use --force$"):
+        fill(path, b"new")
+    assert names(tmp_path) == ["out"]
+
+
+def test_a_directory_that_is_filled_in_the_meantime_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="exists already"), whole_directory(tmp_path / "out", mark="inner/a"):
+        fill(tmp_path / "out", b"theirs")
+    assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"theirs"
+    assert names(tmp_path) == ["out"]
+
+
+def test_force_replaces_a_directory_whole(tmp_path):
+    fill(tmp_path / "out", b"old")
+    (tmp_path / "out" / "more").write_bytes(b"old")
+    fill(tmp_path / "out", b"new", force=True)
+    assert names(tmp_path / "out") == ["inner"] and names(tmp_path) == ["out"]
+    assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("kind", ["directory", "file", "link"])
+def test_force_replaces_nothing_but_its_own_kind(tmp_path, kind):
+    """`-o . --force` in the wrong place must not take a folder of somebody's files with it."""
+    path = tmp_path / "out"
+    if kind == "directory":
+        path.mkdir()
+        (path / "theirs").write_bytes(b"old")
+    elif kind == "file":
+        path.write_bytes(b"old")
+    else:
+        fill(tmp_path / "theirs", b"old")
+        path.symlink_to(tmp_path / "theirs")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(StoreError, match=r"out exists and has no inner/a, so --force does not replace it; choose another name$"):
+        fill(path, b"new", force=True)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_filler_that_fails_leaves_nothing(tmp_path, error):
+    with pytest.raises(error):
+        fill(tmp_path / "out", b"new", error=error)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_filler_that_fails_leaves_the_old_directory(tmp_path, error):
+    fill(tmp_path / "out", b"old")
+    with pytest.raises(error):
+        fill(tmp_path / "out", b"new", force=True, error=error)
+    assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"old" and names(tmp_path) == ["out"]
+
+
+def test_a_failure_between_old_and_new_brings_the_old_directory_back(tmp_path, monkeypatch):
+    """The old one is put aside just before the new one takes its name: that is the moment to fail."""
+    fill(tmp_path / "out", b"old")
+    rename = Path.rename
+
+    def fails_for_the_new_one(path, target):
+        if path.name.endswith(".part"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", fails_for_the_new_one)
+    with pytest.raises(StoreError, match=f"^cannot write {tmp_path}/out: Input/output error$"):
+        fill(tmp_path / "out", b"new", force=True)
+    assert (tmp_path / "out" / "inner" / "a").read_bytes() == b"old" and names(tmp_path) == ["out"]
+
+
+def test_every_file_of_a_directory_reaches_the_disk_before_its_name_does(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr("lopub.files._sync", lambda path: synced.append((path.name, (tmp_path / "out").exists())))
+    fill(tmp_path / "out", b"new")
+    assert synced[:2] == [("inner", False), ("a", False)]
+    assert synced[-1] == (tmp_path.name, True)
+
+
+def test_a_file_in_place_of_a_parent_directory_is_told(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StoreError, match=r"cannot write .*/file/out: (Not a directory|File exists)"):
+        fill(tmp_path / "file" / "out", b"new")
+
+
+def test_a_directory_name_that_is_too_long_is_told(tmp_path):
+    with pytest.raises(StoreError, match=r"cannot write .*: File name too long"):
+        fill(tmp_path / ("a" * 256), b"new")
+
+
+def test_asking_whether_a_name_that_is_too_long_is_taken_is_told(tmp_path):
+    with pytest.raises(StoreError, match="File name too long"):
+        refuse_taken(tmp_path / ("a" * 256), mark="inner/a", force=False)
+
+
+@pytest.mark.parametrize("name", [".", "/"])
+def test_a_directory_that_has_no_name_is_told(tmp_path, monkeypatch, name):
+    (tmp_path / "mine").write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError):
+        fill(Path(name), b"new", force=True)
+    assert names(tmp_path) == ["mine"]

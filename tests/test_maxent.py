@@ -211,7 +211,9 @@ def test_raking_to_a_margin_of_everything_is_that_margin():
 
 def test_raking_to_its_own_margins_changes_nothing():
     joint = random_joint((2, 3, 4))
-    np.testing.assert_allclose(raked(joint, [(0, 1), (2,)], [margin_of(joint, (0, 1)), margin_of(joint, (2,))]), joint, rtol=1e-12)
+    np.testing.assert_allclose(
+        raked(joint, [(0, 1), (2,)], [margin_of(joint, (0, 1)), margin_of(joint, (2,))]), joint, rtol=1e-12
+    )
 
 
 def test_raking_without_margins_only_normalizes():
@@ -222,6 +224,12 @@ def test_what_a_zero_hides_stays_hidden():
     joint = np.array([[0.0, 0.0], [0.5, 0.5]])
     found = raked(joint, [(0,), (1,)], [np.array([0.5, 0.5]), np.array([0.3, 0.7])])
     np.testing.assert_allclose(found, [[0, 0], [0.3, 0.7]])
+
+
+def test_raking_from_next_to_nothing_stays_finite():
+    """EM takes a cell that it does not want down to denormal numbers; dividing by one is infinite, and then all is NaN."""
+    found = raked(np.array([[5e-324, 0.0], [0.5, 0.5]]), [(0,)], [np.array([0.5, 0.5])])
+    assert np.isfinite(found).all()
 
 
 def test_margin_of_all_axes_is_the_joint():

@@ -39,21 +39,22 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
 
 
 @contextlib.contextmanager
-def whole_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
+def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[Path]:
     """A directory beside the wanted one, to be filled; on success it becomes the wanted one, on failure it is gone.
 
-    Without force an existing directory is refused; with it, the old one is put aside until the new one is in its place. Whatever
-    moment the machine stops at, the name holds a whole directory or nothing.
+    Without force an existing directory is refused; with it, an old one that has the file `mark`, and so is of the same kind, is
+    put aside until the new one is in its place. Whatever moment the machine stops at, the name holds a whole directory or
+    nothing.
     """
+    refuse_taken(path, mark=mark, force=force)
     part, old = (path.with_name(f".{secrets.token_hex(8)}.{kind}") for kind in ("part", "old"))
     try:
-        refuse_taken(path, force=force)
         path.parent.mkdir(parents=True, exist_ok=True)
         part.mkdir()
         yield part
         _sync_all(part)
-        refuse_taken(path, force=force)
-        if path.exists() or path.is_symlink():
+        refuse_taken(path, mark=mark, force=force)
+        if path.exists():
             path.rename(old)
         part.rename(path)
         _sync(path.parent)
@@ -62,13 +63,11 @@ def whole_directory(path: Path, *, force: bool = False) -> Iterator[Path]:
             raise
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
-        if old.exists() and not path.exists():
-            old.rename(path)
-        for leftover in (part, old):
-            if leftover.is_dir() and not leftover.is_symlink():
+        with contextlib.suppress(OSError):
+            if old.exists() and not path.exists():
+                old.rename(path)
+            for leftover in (part, old):
                 shutil.rmtree(leftover, ignore_errors=True)
-            else:
-                leftover.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o666) -> None:
@@ -77,10 +76,22 @@ def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o6
         part.write_bytes(data)
 
 
-def refuse_taken(path: Path, *, force: bool) -> None:
-    """Refuse a directory whose name is in use; one that is empty is as good as none."""
-    if not force and (path.is_symlink() or (path.exists() and not (path.is_dir() and not any(path.iterdir())))):
-        raise exists(path)
+def refuse_taken(path: Path, *, mark: str, force: bool) -> None:
+    """Refuse a directory whose name is in use. One that is empty is as good as none; force takes the place of one with the file
+    `mark`, and of nothing else."""
+    try:
+        if not path.name:
+            raise StoreError(f"{path} cannot be replaced as a whole; name a directory inside it")
+        if not (path.exists() or path.is_symlink()) or (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
+            return
+        if not force:
+            raise exists(path)
+        if path.is_symlink() or not (path / mark).is_file():
+            raise StoreError(f"{path} exists and has no {mark}, so --force does not replace it; choose another name")
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def exists(path: Path) -> StoreError:

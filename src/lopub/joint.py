@@ -20,6 +20,8 @@ Probabilities = NDArray[np.float64]
 
 SUM_TOLERANCE = 1e-6
 """How far a joint's sum may be from one at the door; it is then made exact."""
+NOTHING = 1e-300
+"""A sum of probabilities below this is taken as zero: dividing by it would overflow."""
 INTERVAL = 1.959963984540054
 """Standard errors on each side of a 95 % interval."""
 
@@ -239,5 +241,5 @@ class _Margin:
         """Scale the joint, in place, to the margin; how far the largest cell of the margin was off."""
         cells = fitted.reshape(self._shape)
         have = cells.sum(axis=self._others, keepdims=True)
-        cells *= np.divide(self._goal, have, out=np.zeros_like(have), where=have > 0)
+        cells *= np.divide(self._goal, have, out=np.zeros_like(have), where=have > NOTHING)
         return float(np.abs(self._goal - have).max())

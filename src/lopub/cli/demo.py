@@ -37,7 +37,7 @@ def demo(
     for path in (table_file, campaign_file, reports_file):
         if path.exists() and not force:
             raise exists(path)
-    refuse_taken(publication_directory, force=force)
+    refuse_taken(publication_directory, mark="manifest.json", force=force)
     _make(directory)
     dataset = ALUMNI.people(people, seed=seed)
     dataset.write_csv(table_file, force=force)

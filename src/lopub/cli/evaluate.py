@@ -1,6 +1,5 @@
 """`lopub evaluate`: how far a synthetic table is from the real one."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -15,8 +14,10 @@ from lopub.domain import Categorical, Domain
 from lopub.errors import DomainError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
-from lopub.files import exists, write_whole
+from lopub.files import exists, refuse_taken, write_whole
 from lopub.infer import domain_of_texts
+from lopub.scorecard import MARK, write_scorecard
+from lopub.scorecard import as_json as scores_as_json
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""
@@ -29,7 +30,10 @@ def evaluate(
     synthetic_file: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic ones.", show_default=False)],
     campaign_file: Annotated[Path | None, typer.Option("--campaign", metavar="FILE", help="Whose attributes to compare.")] = None,
     domain_file: Annotated[Path | None, typer.Option("--domain", metavar="FILE", help="Instead: a domain file.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write every score as JSON.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PATH", help="A directory with a page and all scores, or a .json file of scores."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
     sets: Annotated[int, typer.Option(metavar="N", help="Score at most so many three-way tables.", min=1)] = 200,
     phi: Annotated[float, typer.Option(metavar="P", help="From which dependence a pair is an edge.", min=0, max=1)] = 0.2,
@@ -52,8 +56,10 @@ def evaluate(
     if targets is not None and not classifiers:
         raise typer.BadParameter("--targets has no use with --no-classifiers")
     names = None if targets is None else named(targets)
-    if output is not None and output.exists() and not force:
+    if output is not None and output.suffix == ".json" and output.exists() and not force:
         raise exists(output)
+    if output is not None and output.suffix != ".json":
+        refuse_taken(output, mark=MARK, force=force)
     with working("reading tables"):
         real, synthetic = read_tables(real_file, synthetic_file, campaign_file, domain_file)
     bar, task = progress("evaluating", 1)
@@ -69,13 +75,21 @@ def evaluate(
             done=lambda steps, total: bar.update(task, completed=steps, total=total),
         )
     if output is not None:
-        write_whole(output, (json.dumps(scores.to_dict(), ensure_ascii=False, indent=2) + "\n").encode(), force=force)
+        write_scores(scores, real, synthetic, output, force=force)
     if as_json:
         print_json(scores.to_dict())
     else:
         print_scores(scores)
     if output is not None:
         (note if as_json else say)(f"written: {output}")
+
+
+def write_scores(scores: Evaluation, real: Dataset, synthetic: Dataset, output: Path, *, force: bool) -> None:
+    """A file of scores where the name ends in .json, else a directory with a page."""
+    if output.suffix == ".json":
+        write_whole(output, scores_as_json(scores), force=force)
+    else:
+        write_scorecard(scores, real, synthetic, output, force=force)
 
 
 def named(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from lopub.dependence import Pruning
 from lopub.errors import DomainError
 from lopub.estimation import METHODS
 from lopub.files import refuse_taken
+from lopub.joint import JointDistribution
 from lopub.publication import STRUCTURES, Publication, Settings, write_publication
 from lopub.publication import publish as published
 from lopub.publication.stages import PHI, Progress
@@ -27,7 +28,9 @@ def publish(
     method: Annotated[
         str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}; with structure calibrated, shrunk.")
     ] = "shrunk",
-    phi: Annotated[float, typer.Option(metavar="P", help="Dependency degree of structure paper, 0 to 1.")] = PHI,
+    phi: Annotated[
+        float | None, typer.Option(metavar="P", help=f"Dependency degree of structure paper, 0 to 1; {PHI} unless given.")
+    ] = None,
     prune: Annotated[
         str | None,
         typer.Option(metavar="FIND", help="Entropy pruning of structure paper: look for dependence or independence."),
@@ -36,6 +39,12 @@ def publish(
         int | None, typer.Option(metavar="N", help="Cells of the largest clique; from reports and noise unless given.")
     ] = None,
     rows: Annotated[int | None, typer.Option(metavar="N", help="Records to make; as many as reports unless given.")] = None,
+    copies: Annotated[int, typer.Option(metavar="N", help="How many independent synthetic tables.")] = 1,
+    numbers: Annotated[str, typer.Option(metavar="HOW", help="Binned numbers as the bin's label, or draw one inside.")] = "label",
+    margin: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Public margin to rake to: csv of attribute(s) and probability. May be repeated."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Same reports and seed, same files.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the publication if it exists.")] = False,
@@ -53,19 +62,23 @@ def publish(
         "pruning": None if prune is None else Pruning(find=prune),  # type: ignore[arg-type]
         "most_cells": most_cells,
         "rows": rows,
+        "copies": copies,
+        "numbers": numbers,
         "seed": seed,
     }
     Settings(**options)  # refuse before anything is read
-    refuse_taken(output, force=force)
-    data = read_data(reports_file, Campaign.load(campaign_file))
+    refuse_taken(output, mark="manifest.json", force=force)
+    campaign = Campaign.load(campaign_file)
+    margins = [JointDistribution.from_csv(path, campaign.domain) for path in margin or ()]
+    data = read_data(reports_file, campaign)
     with stages() as told:
-        publication = published(data, progress=told, **options)
+        publication = published(data, progress=told, margins=margins, **options)
     write_publication(publication, output, force=force)
     if as_json:
         print_json(described(publication, output))
         return
     print_publication(publication)
-    say(f"written: {output}")
+    say(f"written: {output}; start with {output / 'report.html'}")
 
 
 @contextmanager

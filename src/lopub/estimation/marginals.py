@@ -11,7 +11,7 @@ from lopub.estimation.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, em_map, r
 from lopub.estimation.evidence import Evidence
 from lopub.estimation.moments import Moments
 from lopub.estimation.shrunk import shrunk
-from lopub.estimation.spread import errors_from, standard_errors
+from lopub.estimation.spread import covariance_from, errors_from, standard_errors
 from lopub.joint import Probabilities, raked
 from lopub.view import View
 
@@ -44,6 +44,17 @@ def marginal_errors(source: Source, moments: Moments, position: int, marginal: P
     else:
         errors = standard_errors(source.evidence((position,)), marginal)
     return np.full(marginal.shape, np.nan) if errors is None else errors
+
+
+def marginal_covariance(source: Source, moments: Moments, position: int, marginal: Probabilities) -> Probabilities:
+    """Of a marginal's shares. Jointly randomized bits: as if the shares' errors were independent."""
+    if is_bits(source.campaign) and source.campaign.jointly:
+        return np.diag(_linear_errors(source, position, marginal) ** 2)
+    if is_bits(source.campaign) and not isinstance(source, Reports):
+        information = moments.information((position,))
+    else:
+        information = source.evidence((position,)).information(marginal)
+    return covariance_from(information, marginal) if information is not None else np.full((len(marginal),) * 2, np.nan)
 
 
 def _linear_errors(source: Source, position: int, marginal: Probabilities) -> Probabilities:

@@ -69,6 +69,16 @@ def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, fl
     return best, best_gain, best_start
 
 
+def held_out_joints(evidence: Evidence, prior: Probabilities, strength: float) -> list[tuple[Probabilities, Evidence]]:
+    """Of each fold: the joint fitted to all others, and the evidence of the fold itself."""
+    splits = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
+    return [
+        (fitted(training, prior, strength, prior, TRIAL_TOLERANCE).joint, held_out)
+        for training, held_out in splits
+        if training.n_reports and held_out.n_reports
+    ]
+
+
 def fitted(
     evidence: Evidence, prior: Probabilities, strength: float, start: Probabilities, tolerance: float = TOLERANCE
 ) -> Result:

@@ -41,6 +41,14 @@ def standard_errors(
     return _summed_errors(covariance, support, joint.shape, axes if axes is not None else tuple(range(joint.ndim)))
 
 
+def covariance_from(information: Probabilities, marginal: Probabilities) -> Probabilities:
+    """Of the candidates' shares; candidates held at zero have none."""
+    support = np.flatnonzero(marginal > AT_ZERO)
+    covariance = np.zeros_like(information)
+    covariance[np.ix_(support, support)] = _constrained_inverse(information[np.ix_(support, support)])
+    return covariance
+
+
 def errors_from(information: Probabilities | None, joint: Probabilities) -> Probabilities | None:
     """Of every cell, from an information matrix over the cells; NaN for cells held at zero. None without one."""
     if information is None:

@@ -18,9 +18,11 @@ from lopub.counts import Counts, is_bits
 from lopub.errors import DomainError, NeedsReports, NoiseWarning, TooFewReports
 from lopub.estimation.build import Counted, Reports, Source
 from lopub.estimation.evidence import Evidence
-from lopub.estimation.marginals import marginal_errors, marginals_of
+from lopub.estimation.marginals import marginal_covariance, marginal_errors, marginals_of
+from lopub.estimation.maxent import margin_of
 from lopub.estimation.methods import LINEAR, METHODS, Estimator, check_pairs_only
 from lopub.estimation.moments import Moments
+from lopub.estimation.shrunk import held_out_joints
 from lopub.estimation.spread import expected_error, product_errors, standard_errors
 from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.view import View
@@ -68,6 +70,10 @@ class Study:
         if position not in known:
             known[position] = marginal_errors(self.source, self.moments, position, self.marginal(position))
         return known[position]
+
+    def marginal_covariance(self, position: int) -> Probabilities:
+        """Of the shares of a marginal."""
+        return marginal_covariance(self.source, self.moments, position, self.marginal(position))
 
     @cached_property
     def _marginal_errors(self) -> dict[int, Probabilities]:
@@ -148,7 +154,28 @@ class Study:
         view = max(wider, key=lambda view: (self.source.counts.tables[view, 0].n_reports, [-position for position in view]))
         whole = self._joint_of(view, method, options)
         joint = whole.marginal([self.domain.names[position] for position in clique])
-        return replace(joint, fit=whole.fit, standard_errors=self._marginal_of_view_errors(view, clique, whole))
+        gain = self._gain_within(view, clique, whole.fit.strength) if method == "shrunk" else None
+        errors = self._marginal_of_view_errors(view, clique, whole)
+        return replace(joint, fit=replace(whole.fit, gain=gain), standard_errors=errors)
+
+    def _gain_within(self, view: View, clique: View, strength: float | None) -> float:
+        """By how many nats held-out reports are explained better by the view's joint than by the same joint with these of its
+        attributes made independent of each other."""
+        if strength is None or np.isinf(strength):
+            return 0.0
+        if view not in self._fold_joints:
+            prior = product_of([self.marginal(position) for position in view])
+            self._fold_joints[view] = held_out_joints(self.evidence(view), prior, strength)
+        axes = tuple(view.index(position) for position in clique)
+        gain = 0.0
+        for joint, held_out in self._fold_joints[view]:
+            apart = product_of([margin_of(joint, (axis,)) for axis in axes])
+            gain += held_out.log_likelihood(joint) - held_out.log_likelihood(raked(joint, [axes], [apart]))
+        return max(gain, 0.0)
+
+    @cached_property
+    def _fold_joints(self) -> dict[View, list[tuple[Probabilities, Evidence]]]:
+        return {}
 
     def _marginal_of_view_errors(self, view: View, clique: View, whole: JointDistribution) -> Probabilities | None:
         strength = whole.fit.strength or 0.0

@@ -5,7 +5,7 @@ the attributes sorted by name, and only the finished table goes back to the camp
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,13 +13,15 @@ import numpy as np
 from lopub.batch import keep_of
 from lopub.counts import is_bits
 from lopub.dependence import LEAST_GAIN, Pair
-from lopub.domain import Domain
+from lopub.domain import Binned, Domain, IntegerRange
 from lopub.errors import TooFewReports
 from lopub.estimation import Reports, Study
 from lopub.estimation.moments import law_of
 from lopub.estimation.shrunk import chosen_strength, fitted
-from lopub.joint import Fit, JointDistribution, Probabilities
+from lopub.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.junction import Clique
+from lopub.publication.margins import Margins
+from lopub.publication.numbers import Statistic, statistics_of
 
 MOST_REFINED_CELLS = 5_000
 """Cells of a clique that is fitted to the reports as a whole."""
@@ -35,6 +37,7 @@ class Estimates:
     """A study, seen through positions in the order of names."""
 
     study: Study
+    margins: Margins
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -56,7 +59,22 @@ class Estimates:
                 raise TooFewReports(f"no report covers attribute {name!r}")
         return [self._marginal(position) for position in self.order]
 
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """Means and quantiles of all numeric attributes."""
+        found: list[Statistic] = []
+        for position, marginal in zip(self.order, self.marginals, strict=True):
+            attribute, shares = marginal.attributes[0], marginal.probabilities
+            known = self.margins.marginal(attribute.name) is not None
+            if isinstance(attribute, Binned | IntegerRange):
+                covariance = np.zeros((len(shares),) * 2) if known else self.study.marginal_covariance(position)
+                found += statistics_of(attribute, shares, covariance)
+        return tuple(found)
+
     def _marginal(self, position: int) -> JointDistribution:
+        known = self.margins.marginal(self.study.domain.names[position])
+        if known is not None:
+            return known
         fit = Fit(method="em", n_reports=self.study.n_covering((position,)))
         attribute = self.study.domain.attributes[position]
         return JointDistribution((attribute,), self.study.marginal(position), self.study.marginal_error(position), fit)
@@ -65,30 +83,44 @@ class Estimates:
     def reports_per_pair(self) -> float:
         """How many undisturbed reports an average pair is worth: those about it, each times the square of its signal p - q."""
         d = len(self.study.domain)
-        worth = sum(n * signal**2 * len(view) * (len(view) - 1) / 2 for view, n, signal in self._views())
+        worth = sum(n * _product_sum(signals) for n, signals in self._signals())
         return worth / max(d * (d - 1) / 2, 1)
 
-    def _views(self) -> Iterator[tuple[Clique, int, float]]:
-        """Sets of attributes that reports cover, how many do, and their p - q, or that of their first attribute."""
+    def _signals(self) -> Iterator[tuple[int, list[float]]]:
+        """For sets of attributes that reports cover: how many do, and p - q of each attribute."""
         source, campaign = self.study.source, self.study.campaign
         if isinstance(source, Reports):
             for view, n in zip(source.batch.views, source.n_of_view.tolist(), strict=True):
-                law = campaign.channels(view)[0].law()
-                yield view, n, float(law.p - law.q)
+                laws = [channel.law() for channel in campaign.channels(view)]
+                yield n, [float(law.p - law.q) for law in laws] * (len(view) if campaign.jointly else 1)
             return
         for (part, noise), table in source.counts.tables.items():
-            if is_bits(campaign):
-                law = law_of(campaign, part[0], noise)[0] if not campaign.jointly else campaign.channels(part)[0].law()
-                yield part, table.n_reports, float(law.p - law.q)
+            if not is_bits(campaign):
+                yield table.n_reports, [keep_of(campaign, position, noise) for position in part]
+            elif campaign.jointly:
+                law = campaign.channels(part)[0].law()
+                yield table.n_reports, [float(law.p - law.q)] * len(part)
             else:
-                yield part, table.n_reports, keep_of(campaign, part[0], noise)
+                laws = [law_of(campaign, position, noise)[0] for position in part]
+                yield table.n_reports, [float(law.p - law.q) for law in laws]
 
     def pairs(self, wanted: Sequence[Pair], method: str, done: Done | None = None) -> dict[Pair, JointDistribution]:
         """The joints of these pairs, on all cores."""
         names = [tuple(self.domain.names[place] for place in pair) for pair in wanted]
         told = (lambda n: done(n, len(wanted))) if done else None
         joints = self.study.joints([self._own(pair) for pair in wanted], method, done=told)
-        return {pair: _ordered(joint, own) for pair, own, joint in zip(wanted, names, joints, strict=True)}
+        found = {pair: _ordered(joint, own) for pair, own, joint in zip(wanted, names, joints, strict=True)}
+        return {pair: self._with_margins(pair, joint) for pair, joint in found.items()} if self.margins.known else found
+
+    def _with_margins(self, pair: Pair, joint: JointDistribution) -> JointDistribution:
+        """The pair that is known, or the estimated one raked to what is known of its attributes."""
+        known = self.margins.pair(joint.names)
+        if known is not None:
+            return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape))
+        if not any(self.margins.marginal(name) for name in joint.names):
+            return joint
+        marginals = [self.marginals[place].probabilities for place in pair]
+        return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
 
     def joint(self, clique: Clique, method: str) -> JointDistribution:
         joint = self.study.joint_of(self._own(clique), method)
@@ -122,6 +154,11 @@ class Estimates:
     def _own(self, places: Sequence[int]) -> Clique:
         """The campaign's positions, ascending."""
         return tuple(sorted(self.order[place] for place in places))
+
+
+def _product_sum(values: Sequence[float]) -> float:
+    """The sum of the products of all pairs."""
+    return (sum(values) ** 2 - sum(value**2 for value in values)) / 2
 
 
 def _ordered(joint: JointDistribution, names: Sequence[str]) -> JointDistribution:

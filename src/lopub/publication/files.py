@@ -1,80 +1,39 @@
 """A publication as a directory, whole or not at all."""
 
-import csv
 import hashlib
-import io
-import json
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 
 from lopub import __version__
+from lopub.dataset import Dataset
+from lopub.domain import Binned
 from lopub.files import whole_directory
-from lopub.joint import JointDistribution
+from lopub.publication.numbers import drawn
+from lopub.publication.package import package_files
+from lopub.publication.report import report_html
 from lopub.publication.stages import Publication
+from lopub.publication.tables import as_json, estimates
 
 FORMAT = 1
 """Of the directory's layout, as the manifest names it."""
-_HEAD = {"marginals": ["attribute", "value"], "pairs": ["attribute_1", "attribute_2", "value_1", "value_2"]}
 
 
 def write_publication(publication: Publication, path: str | Path, *, force: bool = False) -> None:
     """Write all files; the same reports and settings give the same bytes."""
-    with whole_directory(Path(path), force=force) as directory:
-        _write_table(publication, directory / "data")
+    with whole_directory(Path(path), mark="manifest.json", force=force) as directory:
+        _write_copies(publication, directory / "data")
         for name, content in estimates(publication).items():
             _write(directory / "estimates" / name, content)
         _write(directory / "campaign.json", publication.campaign.canonical_bytes)
-        _write(directory / "manifest.json", _json(manifest(publication, directory)))
-
-
-def estimates(publication: Publication) -> dict[str, bytes]:
-    """File name -> content of everything that was estimated."""
-    pairs = [publication.pairs[pair] for pair in sorted(publication.pairs)]
-    return {
-        "marginals.csv": _cells(publication.marginals, "marginals"),
-        "pairs.csv": _cells(pairs, "pairs"),
-        "dependence.csv": _dependence(publication),
-        "model.json": _json(model(publication)),
-    }
-
-
-def model(publication: Publication) -> dict[str, Any]:
-    """The dependency graph, the cliques and the junction tree, by names."""
-    names, fitted = publication.names, publication.model
-    return {
-        "attributes": list(names),
-        "structure": publication.settings.structure,
-        "measure": publication.graph.measure,
-        "edges": _named(publication.graph.edges, names),
-        "dropped_edges": _named(publication.dropped, names),
-        "n_pairs": publication.graph.n_pairs,
-        "n_pairs_saved": publication.graph.n_saved,
-        "most_cells": publication.most_cells,
-        "cliques": [
-            {
-                "attributes": [names[position] for position in clique],
-                "parent": parent,
-                "separator": [names[position] for position in separator],
-                "cells": int(joint.size),
-                "misfit": misfit,
-                "more_than_pairs": refined,
-            }
-            for clique, parent, separator, joint, misfit, refined in zip(
-                fitted.tree.cliques,
-                fitted.tree.parents,
-                fitted.tree.separators,
-                fitted.joints,
-                fitted.misfits,
-                fitted.refined,
-                strict=True,
-            )
-        ],
-    }
+        _write(directory / "report.html", report_html(publication))
+        for name, content in package_files(publication, directory).items():
+            _write(directory / name, content)
+        _write(directory / "manifest.json", as_json(manifest(publication, directory)))
 
 
 def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
@@ -95,53 +54,50 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
         "settings": {
             "method": settings.method,
             "structure": settings.structure,
-            "phi": settings.phi if settings.structure == "paper" else None,
+            "phi": publication.phi,
             "pruning": None if pruning is None else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},
             "most_cells": publication.most_cells,
             "rows": len(publication.synthetic),
+            "copies": settings.copies,
+            "numbers": settings.numbers,
+            "margins": [list(names) for names in publication.margins],
             "seed": settings.seed,
         },
         "files": {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
     }
 
 
-def _write_table(publication: Publication, directory: Path) -> None:
+def _write_copies(publication: Publication, directory: Path) -> None:
+    """synthetic.csv and .parquet; further copies are numbered from 2."""
     directory.mkdir()
-    publication.synthetic.write_csv(directory / "synthetic.csv")
-    pa.parquet.write_table(publication.synthetic.to_arrow(), directory / "synthetic.parquet", compression="zstd")
+    for number, copy in enumerate(publication.copies, start=1):
+        table = _table(publication, copy, number)
+        stem = "synthetic" if number == 1 else f"synthetic-{number}"
+        with open(directory / f"{stem}.csv", "wb") as file:
+            pa.csv.write_csv(_texts(table), file, pa.csv.WriteOptions(quoting_style="needed"))
+        pa.parquet.write_table(table, directory / f"{stem}.parquet", compression="zstd")
 
 
-def _cells(joints: Iterable[JointDistribution], kind: str) -> bytes:
-    """One row a cell: attributes, values, probability, standard error."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*_HEAD[kind], "probability", "standard_error"])
-    for joint in joints:
-        for values, probability, error in joint.rows():
-            writer.writerow([*joint.names, *values, repr(probability), "" if np.isnan(error) else repr(error)])
-    return text.getvalue().encode()
+def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
+    """The records as they are published: binned numbers as labels or, on request, as numbers drawn inside their bins."""
+    table = copy.to_arrow()
+    if publication.settings.numbers == "draw":
+        for place, attribute in enumerate(copy.domain.attributes):
+            if isinstance(attribute, Binned):
+                rng = np.random.default_rng([publication.settings.seed, number, place, 1])
+                values = drawn(attribute, copy.codes[:, place], rng)
+                table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
+    return table
 
 
-def _dependence(publication: Publication) -> bytes:
-    """One row a pair that was looked at: its strength, and what became of it."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["attribute_1", "attribute_2", "measure", "strength", "mutual_information", "edge"])
-    edges, dropped = set(publication.graph.edges), set(publication.dropped)
-    for pair, strength in sorted(publication.graph.strengths.items()):
-        fate = "dropped" if pair in dropped else "yes" if pair in edges else "no"
-        information = publication.pairs[pair].mutual_information()
-        names = [publication.names[position] for position in pair]
-        writer.writerow([*names, publication.graph.measure, repr(strength), repr(information), fate])
-    return text.getvalue().encode()
-
-
-def _named(pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> list[list[str]]:
-    return [[names[position] for position in pair] for pair in pairs]
-
-
-def _json(value: Any) -> bytes:
-    return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+def _texts(table: pa.Table) -> pa.Table:
+    """The table for csv, which knows no dictionaries; a missing answer is an empty field."""
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        columns[name] = plain.fill_null("") if pa.types.is_string(plain.type) else plain
+    return pa.table(columns)
 
 
 def _write(path: Path, content: bytes) -> None:

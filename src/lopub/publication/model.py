@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from lopub.estimation.maxent import Constraints, margin_of, maximum_entropy
-from lopub.joint import Probabilities
+from lopub.joint import NOTHING, Probabilities
 from lopub.junction import Clique, JunctionTree
 
 ROUNDS = 3
@@ -49,12 +49,15 @@ def tree_model(tree: JunctionTree, marginals: Sequence[Probabilities], pairs: Pa
     return TreeModel(tree, tuple(joints), misfits, tuple(new is not None for new in better))
 
 
-def given_model(tree: JunctionTree, joints: Sequence[Probabilities]) -> TreeModel:
-    """Every clique's joint as it was estimated (the paper's way); each is then used given what it shares with its parent."""
+def given_model(tree: JunctionTree, joints: Sequence[Probabilities], refined: Sequence[bool] | None = None) -> TreeModel:
+    """Every clique's joint as it was estimated (the paper's way); each is then used given what it shares with its parent.
+
+    refined: which joints say more than pairs; None: none.
+    """
     settled = list(joints)
     _settle(tree, settled)
     moved = tuple(float(np.abs(new - old).sum() / 2) for new, old in zip(settled, joints, strict=True))
-    return TreeModel(tree, tuple(settled), moved, tuple(len(clique) > 2 for clique in tree.cliques))
+    return TreeModel(tree, tuple(settled), moved, tuple(refined) if refined is not None else (False,) * len(settled))
 
 
 def _constraints(clique: Clique, pairs: Pairs) -> Constraints:
@@ -91,8 +94,8 @@ def _with_margin(joint: Probabilities, axes: tuple[int, ...], wanted: Probabilit
     others = tuple(axis for axis in range(joint.ndim) if axis not in axes)
     have = margin_of(joint, axes)
     rest = margin_of(joint, others)
-    missing = np.expand_dims((have <= 0) & (wanted > 0), others)
-    share = np.divide(wanted, have, out=np.zeros_like(have), where=have > 0)
+    missing = np.expand_dims((have <= NOTHING) & (wanted > 0), others)
+    share = np.divide(wanted, have, out=np.zeros_like(have), where=have > NOTHING)
     spread = np.where(missing, np.expand_dims(wanted, others) * np.expand_dims(rest, axes), 0.0)
     whole: Probabilities = joint * np.expand_dims(share, others) + spread
     return whole

@@ -1,6 +1,6 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,11 +12,14 @@ from lopub.counts import Counts
 from lopub.dataset import Dataset
 from lopub.dependence import DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
 from lopub.errors import DomainError, Reason
-from lopub.estimation import METHODS, Study
+from lopub.estimation import METHODS, Reports, Study
 from lopub.joint import JointDistribution
 from lopub.junction import GrowingGraph
 from lopub.publication.estimates import Estimates
+from lopub.publication.fit import FitRow, fit_rows
+from lopub.publication.margins import Margins
 from lopub.publication.model import TreeModel, given_model, tree_model
+from lopub.publication.numbers import Statistic
 from lopub.synthesis import synthesize
 
 Structure = Literal["calibrated", "paper"]
@@ -30,6 +33,9 @@ FEWEST_CELLS, MOST_CELLS = 5_000, 100_000
 MOST_CLIQUE_CELLS = 2**24
 """The largest cap that may be given: a joint of so many cells takes 128 MiB."""
 
+MOST_COPIES = 100
+MOST_ROWS = 100_000_000
+
 Progress = Callable[[str, int, int], None]
 """Told which stage it is, and how much of it is done out of how much."""
 
@@ -40,16 +46,22 @@ class Settings:
 
     method: str = "shrunk"
     structure: Structure = "calibrated"
-    phi: float = PHI
+    phi: float | None = None
+    """Dependency degree of structure paper; PHI unless given."""
     pruning: Pruning | None = None
     most_cells: int | None = None
     """Cells of the largest clique joint; None: from the number of reports."""
     rows: int | None = None
     """Records of the synthetic table; None: as many as reports."""
+    copies: int = 1
+    """How many independent synthetic tables."""
+    numbers: Literal["label", "draw"] = "label"
+    """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_phi(self.phi)
+        if self.phi is not None:
+            check_phi(self.phi)
         if self.structure not in STRUCTURES:
             raise DomainError(f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}")
         if self.method not in METHODS:
@@ -59,12 +71,19 @@ class Settings:
                 f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.method}; "
                 "use structure paper"
             )
-        if self.pruning is not None and self.structure != "paper":
-            raise DomainError("pruning is a part of structure paper")
+        if self.structure != "paper" and (self.pruning is not None or self.phi is not None):
+            what = "pruning" if self.pruning is not None else "phi"
+            raise DomainError(f"{what} is a part of structure paper")
         if self.rows is not None and self.rows < 1:
             raise DomainError(f"rows must be at least 1, got {self.rows}")
+        if self.rows is not None and self.rows > MOST_ROWS:
+            raise DomainError(f"rows must be at most {MOST_ROWS:,}, got {self.rows:,}")
         if self.most_cells is not None and self.most_cells > MOST_CLIQUE_CELLS:
             raise DomainError(f"most_cells must be at most {MOST_CLIQUE_CELLS:,}, got {self.most_cells:,}")
+        if not 1 <= self.copies <= MOST_COPIES:
+            raise DomainError(f"copies must lie in 1..{MOST_COPIES}, got {self.copies}")
+        if self.numbers not in ("label", "draw"):
+            raise DomainError(f"numbers must be label or draw, got {self.numbers!r}")
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
 
@@ -86,22 +105,47 @@ class Publication:
     dropped: tuple[Pair, ...]
     """Edges that the cell cap left out, strongest first."""
     model: TreeModel
-    synthetic: Dataset
+    copies: tuple[Dataset, ...]
+    """Independent synthetic tables from the same model."""
+    statistics: tuple[Statistic, ...]
+    """Means and quantiles of numeric attributes."""
+    fit: tuple[FitRow, ...]
+    margins: tuple[tuple[str, ...], ...]
+    """The attributes of the public margins that were taken as known."""
+
+    @property
+    def phi(self) -> float | None:
+        """The dependency degree, where the paper's structure was asked for."""
+        if self.settings.structure != "paper":
+            return None
+        return PHI if self.settings.phi is None else self.settings.phi
+
+    @property
+    def synthetic(self) -> Dataset:
+        """The first copy."""
+        return self.copies[0]
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(marginal.names[0] for marginal in self.marginals)
 
 
-def publish(data: ReportBatch | Counts, *, progress: Progress | None = None, **settings: Any) -> Publication:
+def publish(
+    data: ReportBatch | Counts,
+    *,
+    margins: Sequence[JointDistribution] = (),
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    settings: method, structure ("calibrated" or "paper"), phi and pruning (of the paper's structure), most_cells, rows, seed;
-    see `Settings`.
+    margins: known from elsewhere, such as a census: they take the place of what is estimated, and the rest is raked to them.
+    settings: method, structure ("calibrated" or "paper"), phi and pruning (of the paper's structure), most_cells, rows, copies,
+    numbers ("label" or "draw"), seed; see `Settings`.
     """
     chosen = Settings(**settings)
     told = progress or (lambda stage, n, total: None)
-    estimates = Estimates(Study(data))
+    estimates = Estimates(Study(data), Margins.of(margins, data.campaign.domain))
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(estimates)
     growing = GrowingGraph(estimates.sizes, cap)
     marginals = estimates.marginals
@@ -109,11 +153,10 @@ def publish(data: ReportBatch | Counts, *, progress: Progress | None = None, **s
     for edge in graph.edges:
         growing.offer(*edge)
     model = _model(estimates, chosen, growing, pairs, told)
-    told("synthesizing", 0, 1)
-    rows = chosen.rows if chosen.rows is not None else len(data)
-    table = synthesize(model.tree, model.joints, estimates.domain, rows, np.random.default_rng(chosen.seed), stratified=True)
-    told("synthesizing", 1, 1)
-    slots = data.slots if isinstance(data, ReportBatch) and len(data) else None
+    copies = tuple(_synthesized(estimates, model, chosen, len(data), copy, told) for copy in range(chosen.copies))
+    told("synthesizing", chosen.copies, chosen.copies)
+    own_edges = [tuple(sorted(estimates.order[place] for place in edge)) for edge in growing.edges]
+    slots = data.slots if isinstance(data, ReportBatch) else None
     return Publication(
         campaign=data.campaign,
         settings=chosen,
@@ -127,8 +170,21 @@ def publish(data: ReportBatch | Counts, *, progress: Progress | None = None, **s
         graph=graph,
         dropped=growing.refused,
         model=model,
-        synthetic=Dataset(data.campaign.domain, table.codes[:, np.argsort(estimates.order)]),
+        copies=copies,
+        statistics=estimates.statistics,
+        fit=tuple(fit_rows(estimates.study.counts, copies[0], sorted(own_edges))),
+        margins=estimates.margins.names,
     )
+
+
+def _synthesized(
+    estimates: Estimates, model: TreeModel, settings: Settings, n_reports: int, copy: int, told: Progress
+) -> Dataset:
+    told("synthesizing", copy, settings.copies)
+    rows = settings.rows if settings.rows is not None else n_reports
+    rng = np.random.default_rng([settings.seed, copy])
+    table = synthesize(model.tree, model.joints, estimates.domain, rows, rng, stratified=True)
+    return Dataset(estimates.study.domain, table.codes[:, np.argsort(estimates.order)])
 
 
 def _default_cap(estimates: Estimates) -> int:
@@ -142,13 +198,14 @@ def _dependences(
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """The pairs that were estimated, and which of them depend on each other."""
     marginals = [marginal.probabilities for marginal in estimates.marginals]
-    wanted = pairs_to_check(marginals, settings.phi, settings.pruning)
+    phi = PHI if settings.phi is None else settings.phi
+    wanted = pairs_to_check(marginals, phi, settings.pruning)
     pairs = estimates.pairs(wanted, settings.method, lambda n, total: told("estimating pairs", n, total))
     if settings.structure == "calibrated":
         gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items()}
         return gain_graph(len(marginals), gains), pairs
     joints = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(estimates.sizes, joints, settings.phi, settings.pruning), pairs
+    return paper_graph(estimates.sizes, joints, phi, settings.pruning), pairs
 
 
 def _model(
@@ -164,9 +221,12 @@ def _model(
         told("fitting cliques", n_done, n_cliques)
         return joint
 
-    if settings.structure == "paper":
-        joints = [counted(clique, estimates.joint(clique, settings.method).probabilities) for clique in tree.cliques]
-        return given_model(tree, joints)
-    edges = {edge: pairs[edge].probabilities for edge in growing.edges}
+    if settings.structure == "paper" and settings.method != "moments" and isinstance(estimates.study.source, Reports):
+        found = [counted(clique, estimates.joint(clique, settings.method)) for clique in tree.cliques]
+        whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
+        return given_model(tree, [one.probabilities for one in found], whole)
+    edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}
     marginals = [marginal.probabilities for marginal in estimates.marginals]
+    if settings.structure == "paper":  # only pairs can be known: the joint of largest entropy says no more
+        return tree_model(tree, marginals, edges, lambda clique, joint: counted(clique, None))
     return tree_model(tree, marginals, edges, lambda clique, joint: counted(clique, estimates.refined(clique, joint)))

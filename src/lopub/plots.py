@@ -1,0 +1,188 @@
+"""Numbers -> pictures: SVG that stands inside a page, in the page's own colours, light or dark. Same numbers, same bytes."""
+
+import io
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+INK, FAINT, FIRST, SECOND = "#010101", "#020202", "#030303", "#040404"
+"""Stand-ins, replaced by the page's variables once the picture is drawn."""
+_VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", FIRST: "var(--first)", SECOND: "var(--second)"}
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "lopub",
+    "svg.fonttype": "none",  # text stays text: the reader's fonts have glyphs that ours may lack
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+MOST_LABELS = 60
+"""Attributes whose names fit along a picture."""
+MOST_NODES = 60
+"""Attributes, or cliques, that can be told apart in a drawing."""
+MOST_POINTS = 2000
+LABEL_LENGTH = 24
+
+
+@contextmanager
+def _figure(width: float, height: float) -> Iterator[Any]:
+    """A figure in our style, without the state that pyplot keeps."""
+    import matplotlib as mpl  # takes half a second to load
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a glyph that is missing here, the reader's browser has
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+def _svg(figure: Any, name: str, description: str) -> str:
+    """The figure as an element of a page. name: makes its ids unique there; description: read aloud by screen readers."""
+    data = io.StringIO()
+    figure.savefig(data, format="svg", transparent=True, metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = data.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(id="|url\(#|href="#)', lambda match: f"{match[1]}{name}-", text)
+    for stand_in, variable in _VARIABLES.items():
+        text = text.replace(stand_in, variable)
+    width, height = (float(value) for value in re.findall(r'(?:width|height)="([\d.]+)pt"', text)[:2])
+    head = (
+        f'<svg role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {height:g}" style="max-width:{width:g}pt"'
+        ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+    )
+    return re.sub(r"<svg[^>]*>", lambda _: head, text, count=1)
+
+
+def _short(label: str) -> str:
+    label = label.replace("$", r"\$")  # otherwise taken for a formula
+    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+
+
+def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str) -> str:
+    """A square of colours; NaN stays empty. scale: what the colours mean."""
+    import matplotlib as mpl
+
+    n = len(labels)
+    side = min(3.2 + 0.22 * n, 9.0)
+    with _figure(side + 0.6, side) as figure:
+        axes = figure.add_subplot()
+        image = axes.imshow(np.ma.masked_invalid(values), cmap=mpl.colormaps["viridis"], interpolation="nearest")
+        if n <= MOST_LABELS:
+            axes.set_xticks(range(n), [_short(label) for label in labels], rotation=90)
+            axes.set_yticks(range(n), [_short(label) for label in labels])
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        bar = figure.colorbar(image, ax=axes, shrink=0.8)
+        bar.set_label(scale)
+        bar.outline.set_visible(False)
+        return _svg(figure, name, description)
+
+
+def graph(labels: Sequence[str], edges: Mapping[tuple[int, int], float], *, name: str, description: str) -> str:
+    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line."""
+    order = _round_order(len(labels), edges)
+    angle = {node: 2 * np.pi * place / max(len(order), 1) for place, node in enumerate(order)}
+    strongest = max(edges.values(), default=1.0) or 1.0
+    side = min(4.5 + 0.06 * len(labels), 8.0)
+    with _figure(side + 1.5, side) as figure:
+        axes = figure.add_subplot()
+        for (a, b), strength in sorted(edges.items(), key=lambda item: (item[1], item[0])):
+            ends = np.array([[np.cos(angle[node]), np.sin(angle[node])] for node in (a, b)])
+            width = 0.6 + 4 * (strength / strongest) ** 0.5
+            axes.plot(ends[:, 0], ends[:, 1], color=FIRST, linewidth=width, alpha=0.55, solid_capstyle="round")
+        for node, label in enumerate(labels):
+            x, y = np.cos(angle[node]), np.sin(angle[node])
+            axes.plot([x], [y], "o", color=INK, markersize=5)
+            turn = np.degrees(angle[node])
+            left = 90 < turn < 270
+            axes.text(
+                1.06 * x,
+                1.06 * y,
+                _short(label),
+                rotation=turn + 180 if left else turn,
+                rotation_mode="anchor",
+                ha="right" if left else "left",
+                va="center",
+            )
+        axes.set(xlim=(-1.7, 1.7), ylim=(-1.6, 1.6), aspect="equal")
+        axes.axis("off")
+        return _svg(figure, name, description)
+
+
+def _round_order(n: int, edges: Mapping[tuple[int, int], float]) -> list[int]:
+    """A walk that goes from each attribute to the one it depends on most, so that lines stay short."""
+    left: set[int] = set(range(n))
+    order: list[int] = []
+    strength = {**edges, **{(b, a): value for (a, b), value in edges.items()}}
+    while left:
+        near = [node for node in sorted(left) if order and (order[-1], node) in strength]
+        chosen = max(near, key=lambda node: (strength[order[-1], node], -node)) if near else min(left)
+        order.append(chosen)
+        left.remove(chosen)
+    return order
+
+
+def tree(labels: Sequence[str], parents: Sequence[int | None], *, name: str, description: str) -> str:
+    """Boxes under their parents, one component beside the other. labels: may have several lines."""
+    depth, place = _tree_places(parents)
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
+    width, height = min(1.6 * (max(place) + 1) + 0.4, 16.0), (0.45 + 0.2 * lines) * (max(depth) + 1) + 0.3
+    with _figure(width, height) as figure:
+        axes = figure.add_subplot()
+        for node, parent in enumerate(parents):
+            if parent is not None:
+                axes.plot([place[parent], place[node]], [-depth[parent], -depth[node]], color=FAINT, linewidth=1.5, zorder=1)
+        for node, label in enumerate(labels):
+            box = {"boxstyle": "round,pad=0.4", "facecolor": SECOND, "edgecolor": FAINT}
+            shown = "\n".join(_short(line) for line in label.split("\n"))
+            axes.text(place[node], -depth[node], shown, ha="center", va="center", bbox=box, zorder=2, fontsize=8)
+        axes.set(xlim=(-0.7, max(place) + 0.7), ylim=(-max(depth) - 0.6, 0.6))
+        axes.axis("off")
+        return _svg(figure, name, description)
+
+
+def _tree_places(parents: Sequence[int | None]) -> tuple[list[int], list[float]]:
+    """Depth and horizontal place of each node: leaves side by side, a parent over the middle of its children."""
+    children: dict[int | None, list[int]] = {}
+    for node, parent in enumerate(parents):
+        children.setdefault(parent, []).append(node)
+    depth = [0] * len(parents)
+    for node, parent in enumerate(parents):  # parents stand before their children
+        depth[node] = 0 if parent is None else depth[parent] + 1
+    place, n_leaves = [0.0] * len(parents), 0
+
+    def put(node: int) -> None:
+        nonlocal n_leaves
+        own = children.get(node, [])
+        for child in own:
+            put(child)
+        place[node] = (place[own[0]] + place[own[-1]]) / 2 if own else float(n_leaves)
+        n_leaves += not own
+
+    for root in children.get(None, []):
+        put(root)
+    return depth, place
+
+
+def scatter(x: NDArray[np.float64], y: NDArray[np.float64], *, x_label: str, y_label: str, name: str, description: str) -> str:
+    """Points about the line on which both are equal; evenly thinned where there are many."""
+    chosen = np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64) if len(x) else np.zeros(0, dtype=np.int64)
+    order = np.argsort(x, kind="stable")[chosen]
+    most = float(max(x.max(initial=1.0), y.max(initial=1.0)))
+    with _figure(4.8, 4.4) as figure:
+        axes = figure.add_subplot()
+        axes.plot([0, most], [0, most], color=FAINT, linewidth=1)
+        axes.plot(x[order], y[order], ".", color=FIRST, markersize=4, alpha=0.6)
+        axes.set(xlabel=x_label, ylabel=y_label)
+        return _svg(figure, name, description)

@@ -1,0 +1,199 @@
+"""Means and quantiles of numeric attributes, numbers drawn inside bins, public margins, copies."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lopub import JointDistribution, ReportBatch, make_campaign, publish, simulate, write_publication
+from lopub.dataset import Dataset
+from lopub.domain import Binned, Categorical, Domain, IntegerRange
+from lopub.draft import Wish
+from lopub.errors import DomainError
+from lopub.publication.margins import Margins
+from lopub.publication.numbers import drawn, statistics_of
+from lopub.terms import Terms
+
+HEIGHT = Binned(name="height", edges=("1", "1.5", "2", "4"), missing=True)
+AGE = IntegerRange(name="age", minimum=20, maximum=24)
+CITY = Categorical(name="city", values=("a", "b", "c"))
+DOMAIN = Domain((HEIGHT, AGE, CITY))
+
+
+def people(n: int = 4000, seed: int = 1) -> Dataset:
+    rng = np.random.default_rng(seed)
+    age = rng.choice(5, n, p=[0.1, 0.2, 0.4, 0.2, 0.1])
+    height = np.where(rng.random(n) < 0.1, 3, np.minimum(2, age // 2))
+    return Dataset(DOMAIN, np.stack([height, age, rng.integers(0, 3, n)], axis=1))
+
+
+def batch(n: int = 4000, seed: int = 1, epsilon: float = 6) -> ReportBatch:
+    return simulate(people(n, seed), make_campaign(DOMAIN, Terms(name="numbers"), Wish(epsilon=epsilon)), seed=seed)
+
+
+# ---- statistics
+
+
+def test_statistics_by_hand():
+    marginal, nothing = np.array([0.1, 0.2, 0.4, 0.2, 0.1]), np.zeros((5, 5))
+    found = {row.name: row for row in statistics_of(AGE, marginal, nothing)}
+    assert found["mean"].value == pytest.approx(22)
+    assert (found["lower quartile"].value, found["median"].value, found["upper quartile"].value) == (21, 22, 23)
+    assert found["mean"].low == found["mean"].high == found["mean"].value
+
+
+def test_bins_count_with_their_middle_and_run_evenly_among_those_who_answered():
+    found = {row.name: row for row in statistics_of(HEIGHT, np.array([0.45, 0.225, 0.225, 0.1]), np.zeros((4, 4)))}
+    assert found["mean"].value == pytest.approx(0.5 * 1.25 + 0.25 * 1.75 + 0.25 * 3)
+    assert found["median"].value == pytest.approx(1.5)
+    assert found["lower quartile"].value == pytest.approx(1.25)
+    assert found["upper quartile"].value == pytest.approx(2)
+
+
+def test_an_attribute_that_is_no_number_has_no_mean():
+    assert statistics_of(CITY, np.full(3, 1 / 3), np.zeros((3, 3))) == []
+
+
+def test_nobody_who_answered_has_no_mean():
+    assert statistics_of(HEIGHT, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros((4, 4))) == []
+
+
+def test_intervals_of_means_cover_the_truth_about_as_often_as_they_say():
+    true = float(people(200_000).column("age").mean() + 20)
+    hits = 0
+    for seed in range(60):
+        publication = publish(batch(1500, seed=seed + 10), rows=10)
+        mean = next(row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean"))
+        hits += mean.low <= true <= mean.high
+    assert 50 <= hits <= 60
+
+
+def test_quantiles_lie_within_their_intervals():
+    for row in publish(batch(), rows=10).statistics:
+        assert row.low <= row.value <= row.high
+
+
+# ---- draws
+
+
+def test_a_drawn_number_lies_in_its_records_bin():
+    codes = np.tile(np.arange(4, dtype=np.uint16), 500)
+    values = drawn(HEIGHT, codes, np.random.default_rng(1))
+    assert np.isnan(values[codes == 3]).all()
+    assert [HEIGHT.index(float(value)) for value in values[codes < 3]] == codes[codes < 3].tolist()
+
+
+def test_drawn_numbers_fill_the_bin_evenly():
+    values = drawn(HEIGHT, np.full(4000, 2, dtype=np.uint16), np.random.default_rng(1))
+    assert np.histogram(values, bins=4, range=(2, 4))[0].min() > 850
+
+
+def test_a_published_table_with_draws_reads_back_as_the_same_records(tmp_path: Path):
+    publication = publish(batch(), numbers="draw")
+    write_publication(publication, tmp_path / "p")
+    again = Dataset.read_csv(tmp_path / "p" / "data" / "synthetic.csv", DOMAIN, coded=False)
+    assert (again.codes == publication.synthetic.codes).all()
+    with open(tmp_path / "p" / "data" / "synthetic.csv", newline="") as file:
+        heights = [row["height"] for row in csv.DictReader(file)]
+    assert len(set(heights)) > 100
+    assert not any(text.startswith(("[", "(")) for text in heights)
+
+
+# ---- copies
+
+
+def test_copies_are_independent_tables_of_one_model(tmp_path: Path):
+    publication = publish(batch(), copies=3)
+    assert len(publication.copies) == 3
+    assert not (publication.copies[0].codes == publication.copies[1].codes).all()
+    write_publication(publication, tmp_path / "p")
+    names = sorted(path.name for path in (tmp_path / "p" / "data").iterdir())
+    assert [name for name in names if name.endswith("csv")] == ["synthetic-2.csv", "synthetic-3.csv", "synthetic.csv"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"copies": 0}, r"copies must lie in 1\.\.100, got 0"),
+        ({"copies": 101}, r"copies must lie in 1\.\.100, got 101"),
+        ({"numbers": "round"}, "numbers must be label or draw, got 'round'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: dict[str, object], words: str):
+    with pytest.raises(DomainError, match=words):
+        publish(batch(100), **settings)
+
+
+# ---- margins
+
+
+def margin(*attributes, shares) -> JointDistribution:
+    return JointDistribution(tuple(attributes), np.array(shares, dtype=float))
+
+
+def test_a_public_margin_takes_the_place_of_the_estimate():
+    known = margin(CITY, shares=[0.7, 0.2, 0.1])
+    publication = publish(batch(), margins=[known], rows=20_000)
+    city = next(one for one in publication.marginals if one.names == ("city",))
+    assert city.probabilities == pytest.approx([0.7, 0.2, 0.1])
+    assert publication.margins == (("city",),)
+    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx([0.7, 0.2, 0.1], abs=0.002)
+
+
+def test_pairs_are_raked_to_a_public_margin():
+    publication = publish(batch(), margins=[margin(AGE, shares=[0.2] * 5)])
+    for joint in publication.pairs.values():
+        if "age" in joint.names:
+            assert joint.marginal(("age",)).probabilities == pytest.approx([0.2] * 5, abs=1e-6)
+
+
+def test_a_public_pair_is_taken_as_it_is():
+    joint = np.outer([0.2] * 5, [0.5, 0.3, 0.2])
+    joint[0] = [0.0, 0.0, 0.2]
+    joint /= joint.sum()
+    publication = publish(batch(), margins=[margin(AGE, CITY, shares=joint)])
+    found = next(one for one in publication.pairs.values() if set(one.names) == {"age", "city"})
+    assert found.marginal(("age", "city")).probabilities == pytest.approx(joint)
+
+
+def test_a_better_margin_makes_a_better_table():
+    truth = people(4000)
+    shares = truth.counts(("city",)) / len(truth)
+    errors = []
+    for margins in ([], [margin(CITY, shares=shares)]):
+        made = publish(batch(4000, epsilon=1), margins=margins).synthetic
+        errors.append(np.abs(made.counts(("city",)) / len(made) - shares).sum())
+    assert errors[1] < errors[0]
+
+
+@pytest.mark.parametrize(
+    ("margins", "words"),
+    [
+        ([margin(CITY, shares=[0.7, 0.2, 0.1])] * 2, "two public margins are of city"),
+        (
+            [margin(CITY, shares=[0.7, 0.2, 0.1]), margin(AGE, CITY, shares=np.full((5, 3), 1 / 15))],
+            "the public margins contradict each other about attribute 'city'",
+        ),
+        ([margin(HEIGHT, AGE, CITY, shares=np.full((4, 5, 3), 1 / 60))], "a public margin is of one or two attributes, got 3"),
+    ],
+)
+def test_margins_that_cannot_be_are_refused(margins: list[JointDistribution], words: str):
+    with pytest.raises(DomainError, match=words):
+        Margins.of(margins, DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("city,probability\na,0.7\nb,0.2\nz,0.1\n", "line 4 is not a cell of city with a probability"),
+        ("city,probability\na,0.7\nb,0.2\n", "sum to 1, got a sum of 0.9"),
+        ("town,probability\na,1\n", "there is no attribute 'town'"),
+        ("city,share\na,1\n", "has no column 'probability'"),
+        ("city,probability\na,-0.5\nb,1.5\n", "must not be negative"),
+    ],
+)
+def test_a_margin_file_that_does_not_fit_is_refused(text: str, words: str, tmp_path: Path):
+    (tmp_path / "margin.csv").write_text(text)
+    with pytest.raises(DomainError, match=words):
+        JointDistribution.from_csv(tmp_path / "margin.csv", DOMAIN)

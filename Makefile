@@ -44,6 +44,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/counts.py
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py
+	$(BIN)/python benchmarks/planning.py
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

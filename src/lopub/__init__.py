@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lopub.evaluation import Evaluation, evaluate
     from lopub.infer import infer_domain
     from lopub.joint import JointDistribution
+    from lopub.planning import Plan, Population, plan
     from lopub.publication import Publication, publish, write_publication
     from lopub.report import Report
     from lopub.simulation import simulate
@@ -62,6 +63,7 @@ _HOMES = {
     "evaluation": ("Evaluation", "evaluate"),
     "infer": ("infer_domain",),
     "joint": ("JointDistribution",),
+    "planning": ("Plan", "Population", "plan"),
     "publication": ("Publication", "publish", "write_publication"),
     "report": ("Report",),
     "simulation": ("simulate",),
@@ -93,6 +95,8 @@ __all__ = [
     "MemoryStore",
     "NeedsReports",
     "NoiseWarning",
+    "Plan",
+    "Population",
     "Publication",
     "Reason",
     "Report",
@@ -111,6 +115,7 @@ __all__ = [
     "evaluate",
     "infer_domain",
     "make_campaign",
+    "plan",
     "publish",
     "simulate",
     "write_publication",

@@ -24,7 +24,7 @@ class DependencyGraph:
     n_attributes: int
     measure: Literal["mutual information", "held-out gain"]
     edges: tuple[Pair, ...]
-    """Strongest first; pairs that were assumed and not looked at come last."""
+    """Publicly known pairs, then strongest first; pairs that were assumed and not looked at come last."""
     strengths: Mapping[Pair, float]
     """In nats, of every pair that was looked at."""
 
@@ -101,23 +101,31 @@ def pairs_to_check(marginals: Sequence[Probabilities], phi: float, pruning: Prun
 
 
 def paper_graph(
-    sizes: Sequence[int], joints: Mapping[Pair, Probabilities], phi: float, pruning: Pruning | None = None
+    sizes: Sequence[int],
+    joints: Mapping[Pair, Probabilities],
+    phi: float,
+    pruning: Pruning | None = None,
+    *,
+    known: Sequence[Pair] = (),
 ) -> DependencyGraph:
-    """Algorithm 4: an edge where the mutual information reaches its threshold. joints: of the pairs to check."""
+    """Algorithm 4: an edge where the mutual information reaches its threshold. joints: of the pairs to check. known: edges in
+    any case, because their joint is public knowledge."""
     check_phi(phi)
-    strengths = {pair: mutual_information(joint) for pair, joint in joints.items()}
+    strengths = {pair: mutual_information(joint) for pair, joint in joints.items() if pair not in known}
     found = [pair for pair, value in strengths.items() if value >= threshold(sizes[pair[0]], sizes[pair[1]], phi)]
     assumed = []
     if pruning is not None and pruning.find == "independence":
-        assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths]
-    edges = (*_strongest_first(found, strengths), *assumed)
+        assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths and pair not in known]
+    edges = (*known, *_strongest_first(found, strengths), *assumed)
     return DependencyGraph(len(sizes), "mutual information", edges, strengths)
 
 
-def gain_graph(n_attributes: int, gains: Mapping[Pair, float], least_gain: float = LEAST_GAIN) -> DependencyGraph:
-    """An edge where held-out reports are explained better by so many nats than by independence."""
+def gain_graph(
+    n_attributes: int, gains: Mapping[Pair, float], least_gain: float = LEAST_GAIN, *, known: Sequence[Pair] = ()
+) -> DependencyGraph:
+    """An edge where held-out reports are explained better by so many nats than by independence. known: edges in any case."""
     found = [pair for pair, gain in gains.items() if gain >= least_gain]
-    return DependencyGraph(n_attributes, "held-out gain", _strongest_first(found, gains), dict(gains))
+    return DependencyGraph(n_attributes, "held-out gain", (*known, *_strongest_first(found, gains)), dict(gains))
 
 
 def _strongest_first(pairs: Sequence[Pair], strengths: Mapping[Pair, float]) -> tuple[Pair, ...]:

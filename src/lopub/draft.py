@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
 from pathlib import Path
 
 from lopub.campaign import MOST_CODED_CELLS, Campaign
-from lopub.canonical import LARGEST_INTEGER, Members, parse
+from lopub.canonical import Members, parse
+from lopub.choice import FEWEST_CELLS, fill_cells, ranked, usual_choices
 from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
-from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, floor_exp, odds_for
+from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
 from lopub.mechanism.bloom import BloomChannel
 from lopub.schema import domain_from_json
@@ -22,8 +22,6 @@ PAPER_BITS = 128
 PAPER_HASHES = 4
 """The paper's m and h for non-binary data: what `bloom` uses unless told."""
 MOST_SALTS = 1000
-CELLS_PER_ODDS = 6
-"""`fill` takes e^eps / 6 cells, which keeps about nine of ten answers."""
 
 BY_ODDS: dict[str, Callable[[dict[int, int]], Mechanism]] = {"direct": Direct, "subset": Subset, "unary": Unary}
 """Mechanisms whose noise is the odds e^eps."""
@@ -118,27 +116,16 @@ def _choice(domain: Domain, wish: Wish) -> tuple[ViewRule, str, bool]:
 
 
 def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
-    """The one place of this rule. One view, randomized jointly with the whole budget: `direct` on as many attributes
-    as fit into e^eps / 6 cells, where that holds at least the median pair; else `subset` on sampled pairs."""
-    cells = fill_cells(epsilon)
-    if len(domain) == 1:
-        return AllAttributes(), "direct" if domain.sizes[0] <= cells else "subset"
-    pairs = sorted(one * other for one, other in combinations(domain.sizes, 2))
-    if cells >= pairs[len(pairs) // 2]:
-        return Fill(cells), "direct"
-    return Sample(2), "subset"
-
-
-def fill_cells(epsilon: Decimal) -> int:
-    """floor(e^eps / 6), kept within what a campaign file can say."""
-    return min(floor_exp(epsilon, CELLS_PER_ODDS), LARGEST_INTEGER)
+    """What `choice` ranks first, for pairs: one view, randomized jointly with the whole budget."""
+    best = ranked(usual_choices(domain.sizes, float(epsilon)), domain.sizes, float(epsilon))[0].choice
+    return best.view, best.mechanism
 
 
 def _usual_view(domain: Domain, mechanism: str, epsilon: Decimal) -> ViewRule:
     if len(domain) == 1:
         return AllAttributes()
     if mechanism == "direct":
-        return Fill(max(4, fill_cells(epsilon)))
+        return Fill(max(FEWEST_CELLS, fill_cells(float(epsilon))))
     return Sample(2)
 
 

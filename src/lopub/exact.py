@@ -83,11 +83,6 @@ def epsilon_decimal(epsilon: float | int | str | Decimal) -> Decimal:
     return value
 
 
-def floor_exp(epsilon: Decimal, divisor: int) -> int:
-    """floor(e^epsilon / divisor)."""
-    return int(_DOWN.exp(epsilon)) // divisor
-
-
 def odds_for(epsilon: Decimal, n_blocks: int) -> int:
     """The largest odds A with ln(A / UNIT) <= epsilon / n_blocks: floor(e^(epsilon / n_blocks) * UNIT)."""
     share = _DOWN.divide(epsilon, Decimal(n_blocks))

@@ -148,7 +148,7 @@ class JointDistribution:
     def from_csv(cls, path: str | Path, domain: Domain) -> "JointDistribution":
         """The joint that `to_csv` wrote; cells that are not listed have probability 0."""
         try:
-            with open(path, newline="", encoding="utf-8") as file:
+            with open(path, newline="", encoding="utf-8-sig") as file:
                 rows = list(csv.reader(file))
         except OSError as error:
             raise StoreError(f"cannot read {path}: {error.strerror}") from None
@@ -157,17 +157,24 @@ class JointDistribution:
         if not rows or "probability" not in rows[0]:
             raise DomainError(f"{path} has no column 'probability'")
         width = rows[0].index("probability")
+        if not width:
+            raise DomainError(f"{path} names no attribute before its column 'probability'")
         attributes = tuple(domain[name] for name in rows[0][:width])
-        probabilities = np.zeros(tuple(attribute.size for attribute in attributes))
+        probabilities = np.full(tuple(attribute.size for attribute in attributes), np.nan)
         for number, row in enumerate(rows[1:], start=2):
             try:
                 cell = tuple(a.index(a.parse(text)) for a, text in zip(attributes, row, strict=False))
+                if not np.isnan(probabilities[cell]):
+                    raise DomainError("twice")
                 probabilities[cell] = float(row[width])
             except (DomainError, ValueError, IndexError):
                 raise DomainError(
-                    f"{path}: line {number} is not a cell of {', '.join(rows[0][:width])} with a probability"
+                    f"{path}: line {number} is not a cell of {', '.join(rows[0][:width])} with a probability, or comes twice"
                 ) from None
-        return cls(attributes, probabilities)
+        try:
+            return cls(attributes, np.nan_to_num(probabilities))
+        except DomainError as error:
+            raise DomainError(f"{path}: {error}") from None
 
     def _largest(self, n: int) -> list[tuple[tuple[str, ...], float, float]]:
         return sorted(self.rows(), key=lambda row: -row[1])[:n]

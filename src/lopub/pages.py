@@ -29,10 +29,10 @@ caption{text-align:left;padding:.2rem 0 .4rem}
 th,td{padding:.22rem .9rem .22rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--faint);overflow-wrap:normal}
 thead th{border-bottom:2px solid var(--faint)}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.bar{width:5rem}
+.bar{width:4rem}
 .bar span{display:block;height:.55rem;margin:.12rem 0;border-radius:2px}
 .bar .a{background:var(--first)}.bar .b{background:var(--faint)}
-.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(28rem,100%),1fr));gap:0 2.5rem}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(30rem,100%),1fr));gap:0 1.5rem}
 .unseen{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
 figure{margin:1rem 0}
 svg{width:100%;height:auto;display:block}

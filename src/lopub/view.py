@@ -167,9 +167,9 @@ class Fill(ViewRule):
             raise CampaignError("view fill:cells must be randomized jointly; use sample:k to randomize separately")
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> View:
-        return self._walked(randomness.prefix(len(sizes), len(sizes)), sizes)
+        return self.walked(randomness.prefix(len(sizes), len(sizes)), sizes)
 
-    def _walked(self, order: Sequence[int], sizes: Sizes) -> View:
+    def walked(self, order: Sequence[int], sizes: Sizes) -> View:
         taken: list[int] = []
         product = 1
         for position in order:
@@ -192,7 +192,7 @@ class Fill(ViewRule):
     def views(self, sizes: Sizes) -> Iterator[View]:
         """The walk in domain order first, so that one is found at once. Then grow sets in domain order; a set counts where
         nothing outside it fits any more."""
-        first = self._walked(range(len(sizes)), sizes)
+        first = self.walked(range(len(sizes)), sizes)
         yield first
         pending: list[tuple[View, int]] = [((i,), sizes[i]) for i in range(len(sizes))]
         while pending:

@@ -15,8 +15,11 @@ from lopub.draft import Wish, draft_from_file, make_campaign
 from lopub.errors import DomainError
 from lopub.exact import decimal_up
 from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
+from lopub.planning import expected
 from lopub.terms import Terms
 from lopub.view import view_from_text
+
+REFERENCE_PEOPLE = 10_000
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
 
@@ -245,6 +248,14 @@ def values_in_short(texts: tuple[str, ...]) -> str:
     return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
 
 
+def expected_error(campaign: Campaign) -> str:
+    """What to expect, were every answer equally likely; `lopub plan` knows more."""
+    score = expected(campaign)
+    said = f"off by {score.marginal_error(REFERENCE_PEOPLE):.3f} on average with {REFERENCE_PEOPLE:,} people"
+    pairs = f", pairs by {score.shrunk_pair_error(REFERENCE_PEOPLE):.3f}" if len(campaign.domain) > 1 else ""
+    return f"shares of an attribute {said}{pairs} (AVD; see `lopub plan`)"
+
+
 def print_summary(campaign: Campaign) -> None:
     """The totals: what a steward decides by."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
@@ -253,6 +264,7 @@ def print_summary(campaign: Campaign) -> None:
         "mechanism": campaign.mechanism.name,
         "view": f"{campaign.view}, randomized {how}",
         "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
+        "expected": expected_error(campaign),
         "report": f"at most {campaign.longest_report:,} bytes",
         "min_reports": f"{campaign.terms.min_reports:,}",
     }

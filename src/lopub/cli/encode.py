@@ -12,6 +12,7 @@ from lopub.campaign import Campaign
 from lopub.cli.console import note, progress, say
 from lopub.dataset import Dataset
 from lopub.errors import StoreError
+from lopub.exact import decimal_up
 from lopub.simulation import simulate_blocks
 
 
@@ -39,7 +40,7 @@ def encode(
     n_reports = encode_to(output, dataset, campaign, seed=secrets.randbits(64) if seed is None else seed, force=force)
     if seed is not None:
         note("note: seeded noise can be taken off again by whoever knows the seed; these reports protect nobody.")
-    say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {campaign.epsilon:.3f}")
+    say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}")
     say(f"written: {output}")
 
 

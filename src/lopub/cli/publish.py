@@ -13,11 +13,13 @@ from lopub.cli.count import read_data
 from lopub.dependence import Pruning
 from lopub.errors import DomainError
 from lopub.estimation import METHODS
+from lopub.exact import decimal_up
 from lopub.files import refuse_taken
 from lopub.joint import JointDistribution
 from lopub.publication import STRUCTURES, Publication, Settings, write_publication
 from lopub.publication import publish as published
 from lopub.publication.stages import PHI, Progress
+from lopub.publication.summary import warnings_of
 
 
 def publish(
@@ -109,8 +111,12 @@ def described(publication: Publication, output: Path) -> dict[str, Any]:
 def print_publication(publication: Publication) -> None:
     """What was found, in a few lines."""
     names, graph = publication.names, publication.graph
+    if len(names) == 1:
+        say(f"{publication.n_reports:,} reports, epsilon {decimal_up(publication.campaign.loss)}, one attribute: {names[0]}")
+        _say_end(publication)
+        return
     say(
-        f"{publication.n_reports:,} reports, epsilon {publication.campaign.epsilon:.3f}: {len(graph.edges)} of"
+        f"{publication.n_reports:,} reports, epsilon {decimal_up(publication.campaign.loss)}: {len(graph.edges)} of"
         f" {graph.n_pairs:,} pairs of attributes depend on each other (by {graph.measure})"
     )
     if graph.n_saved:
@@ -129,4 +135,12 @@ def print_publication(publication: Publication) -> None:
         note(f"note: the cap of {publication.most_cells:,} cells left out {shown}{more}")
     cliques = publication.model.tree.cliques
     say(f"{len(cliques)} cliques, the largest of {max(joint.size for joint in publication.model.joints):,} cells")
-    say(f"{len(publication.synthetic):,} synthetic records")
+    _say_end(publication)
+
+
+def _say_end(publication: Publication) -> None:
+    """How many records, and what to beware of."""
+    copies = f" in each of {len(publication.copies)} tables" if len(publication.copies) > 1 else ""
+    say(f"{len(publication.synthetic):,} synthetic records{copies}")
+    for warning in warnings_of(publication):
+        note(f"warning: {warning}")

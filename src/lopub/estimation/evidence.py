@@ -34,7 +34,7 @@ class Part(Protocol):
         """The first of the two alone."""
 
     def information(self, joint: Probabilities) -> Probabilities:
-        """Sum over reports of g g', where g = likelihood / (P likelihood), over the part's cells. shape (cells, cells)."""
+        """Sum over reports, or its expectation, of g g', where g = likelihood / (P likelihood). shape (cells, cells)."""
 
     def within(self, folds: Folds) -> "Part":
         """The same for the reports of some folds."""

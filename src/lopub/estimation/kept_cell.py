@@ -53,8 +53,9 @@ class KeptCell:
         return float((self._totals * np.log(self._chances(joint))).sum())
 
     def information(self, joint: Probabilities) -> Probabilities:
-        """g of a report that saw cell y: ((1 - keep) / cells + keep [x = y]) / chance(y)."""
-        weights = self._totals / self._chances(joint) ** 2
+        """g of a report that saw cell y: ((1 - keep) / cells + keep [x = y]) / chance(y); as many reports as expected saw it, so
+        that a cell which nobody happened to see is not taken for one that nothing can be known of."""
+        weights = self._totals.sum(axis=1, keepdims=True) / self._chances(joint)
         flat = (1 - self.keeps) / joint.size
         crossed = (self.keeps * flat) @ weights
         total = (flat**2 @ weights).sum() + crossed[:, None] + crossed[None, :]

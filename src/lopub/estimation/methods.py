@@ -114,10 +114,8 @@ def shrink(sources: Sources, clique: View, /) -> JointDistribution:
         gain=result.gain,
         strength=result.strength,
     )
-    if np.isinf(result.strength):
-        return _joint(sources, clique, result.joint, _independent_errors(sources, clique), fit)
-    errors = standard_errors(about_dependence, result.joint, product_of(marginals), result.strength)
-    return _joint(sources, clique, result.joint, errors, fit)
+    # Those of the estimate before shrinking: what the reports can tell. A spread of the shrunk one would leave out its bias.
+    return _joint(sources, clique, result.joint, standard_errors(about_dependence, result.joint), fit)
 
 
 def product(sources: Sources, clique: View, /) -> JointDistribution:

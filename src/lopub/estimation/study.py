@@ -23,7 +23,7 @@ from lopub.estimation.maxent import margin_of
 from lopub.estimation.methods import LINEAR, METHODS, Estimator, check_pairs_only
 from lopub.estimation.moments import Moments
 from lopub.estimation.shrunk import held_out_joints
-from lopub.estimation.spread import expected_error, product_errors, standard_errors
+from lopub.estimation.spread import expected_error, standard_errors
 from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.view import View
 
@@ -178,12 +178,8 @@ class Study:
         return {}
 
     def _marginal_of_view_errors(self, view: View, clique: View, whole: JointDistribution) -> Probabilities | None:
-        strength = whole.fit.strength or 0.0
-        prior = product_of([self.marginal(position) for position in view])
-        if np.isinf(strength):
-            return product_errors([self.marginal(p) for p in clique], [self.marginal_error(p) for p in clique])
         axes = tuple(view.index(position) for position in clique)
-        return standard_errors(self.evidence(view), whole.probabilities, prior, strength, axes=axes)
+        return standard_errors(self.evidence(view), whole.probabilities, axes=axes)
 
     def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""

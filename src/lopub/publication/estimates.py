@@ -116,15 +116,19 @@ class Estimates:
         """The pair that is known, or the estimated one raked to what is known of its attributes."""
         known = self.margins.pair(joint.names)
         if known is not None:
-            return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape))
+            return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape), fit=Fit(method="given"))
         if not any(self.margins.marginal(name) for name in joint.names):
             return joint
         marginals = [self.marginals[place].probabilities for place in pair]
         return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
 
     def joint(self, clique: Clique, method: str) -> JointDistribution:
-        joint = self.study.joint_of(self._own(clique), method)
-        return _ordered(joint, [self.domain.names[place] for place in clique])
+        joint = _ordered(self.study.joint_of(self._own(clique), method), [self.domain.names[place] for place in clique])
+        known = self.margins.within(joint.names)
+        if not known:
+            return joint
+        start = np.maximum(joint.probabilities, 1e-12)
+        return replace(joint, probabilities=raked(start / start.sum(), list(known), list(known.values())), standard_errors=None)
 
     def refined(self, clique: Clique, joint: Probabilities) -> Probabilities | None:
         """The clique's joint fitted to reports that cover three or more of its attributes, shrunk towards what its pairs imply;

@@ -1,4 +1,4 @@
-"""How well the published table explains the received reports: predicted against observed counts."""
+"""How well the model explains the received reports: predicted against observed counts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +12,8 @@ from lopub.estimation.moments import code_matrix, law_of
 from lopub.joint import Probabilities
 from lopub.mechanism import Law
 from lopub.view import View
+
+MOST_VIEWS = 300
 
 
 @dataclass(frozen=True)
@@ -32,17 +34,17 @@ class FitRow:
         return (self.observed - self.predicted) / self.spread if self.spread > 0 else 0.0
 
 
-def fit_rows(counts: Counts, synthetic: Dataset, edges: Sequence[View]) -> list[FitRow]:
-    """Of every attribute, and of every edge's pair where reports say pairs. edges: positions in the campaign's domain."""
+def fit_rows(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> list[FitRow]:
+    """Of every attribute, and of pairs where reports say pairs. crowd: many records of the model. pairs: positions in the
+    campaign's domain. Jointly randomized bits are compared view by view."""
     d = len(counts.campaign.domain)
     if not is_bits(counts.campaign):
-        parts = [*((position,) for position in range(d)), *edges]
-        return [row for part in parts for row in _answers(counts, synthetic, part)]
+        parts = [*((position,) for position in range(d)), *pairs]
+        return [row for part in parts for row in _answers(counts, crowd, part)]
     if counts.campaign.jointly:
-        wanted = {frozenset(edge) for edge in edges}
-        views = sorted(part for part, _ in counts.tables if frozenset(part) in wanted or not edges)
-        return [row for view in views for row in _view_bits(counts, synthetic, view)]
-    return [row for position in range(d) for row in _bits(counts, synthetic, position)]
+        views = sorted(part for part, _ in counts.tables)[:MOST_VIEWS]
+        return [row for view in views for row in _view_bits(counts, crowd, view)]
+    return [row for position in range(d) for row in _bits(counts, crowd, position)]
 
 
 def _answers(counts: Counts, synthetic: Dataset, part: View) -> Iterator[FitRow]:

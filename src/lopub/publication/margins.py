@@ -51,6 +51,11 @@ class Margins:
         margin = self.known.get(tuple(sorted(names)))
         return None if margin is None else margin.marginal(names).probabilities
 
+    def within(self, names: Sequence[str]) -> dict[tuple[int, ...], Probabilities]:
+        """The known margins of some of these attributes, by their places among them."""
+        inside = [known for known in self.names if set(known) <= set(names)]
+        return {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
+
     def _check_agreement(self) -> None:
         for name in sorted({name for names in self.known for name in names}):
             said = [self.known[names].marginal((name,)).probabilities for names in self.names if name in names]

@@ -10,7 +10,7 @@ from lopub import __version__
 from lopub.dependence import LEAST_GAIN, Pair
 from lopub.joint import JointDistribution
 from lopub.publication.stages import Publication
-from lopub.publication.summary import dependence, independent_pairs
+from lopub.publication.summary import HIGH_EPSILON, dependence, in_doubt, independent_pairs
 from lopub.publication.wording import (
     PAPER,
     abstract,
@@ -25,8 +25,6 @@ from lopub.publication.wording import (
 
 MOST_LISTED = 20
 """Pairs that are named; more are in estimates/dependence.csv."""
-HIGH_EPSILON = 8
-"""Above, one report alone can make an observer nearly certain."""
 _SPECIAL = set("\\`*_{}[]<>|~$&^!")
 _OPENING = re.compile(r"(\d*)([-#+=:.)])")
 """What makes a heading, a list or a rule of a line that it opens."""
@@ -115,7 +113,7 @@ def _privacy(publication: Publication) -> list[str]:
         " that an observer of one report gives to one over the other change by at most the factor e^epsilon. All that is"
         " published is computed from the reports, and from what is public anyway, and costs no further privacy."
     )
-    high = f"This epsilon is above {HIGH_EPSILON}: one report alone can make an observer nearly certain of an answer."
+    high = f"This epsilon is above {HIGH_EPSILON:g}: one report alone can make an observer nearly certain of an answer."
     limits = (
         "Not protected: that somebody took part and on which day; several campaigns or several reports of one person, whose"
         " epsilons add up; conclusions about everybody that the published statistics allow."
@@ -202,7 +200,7 @@ def _marginal_row(marginal: JointDistribution) -> list[str]:
     errors = np.full(marginal.probabilities.shape, np.nan) if marginal.standard_errors is None else marginal.standard_errors
     known = errors[~np.isnan(errors)]
     largest = f"{known.max():.4g}" if known.size else "not known"
-    n_below = int(((marginal.probabilities < errors) | np.isnan(errors)).sum()) if marginal.standard_errors is not None else 0
+    n_below = int(in_doubt(marginal).sum())
     name = plain(marginal.names[0])
     reports = "known" if marginal.fit.method == "given" else f"{marginal.fit.n_reports:,}"
     return [name, f"{marginal.probabilities.size:,}", reports, largest, f"{n_below:,}"]

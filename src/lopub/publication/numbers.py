@@ -23,11 +23,11 @@ class Statistic:
 
 
 def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Probabilities) -> list[Statistic]:
-    """Mean and quartiles; nothing for an attribute that is no number.
+    """Mean and quartiles; nothing for an attribute that is no number, or has but two.
 
     A number is known to its bin: the mean takes the middle of each, and quantiles run evenly through it.
     """
-    if not isinstance(attribute, Binned | IntegerRange):
+    if not isinstance(attribute, Binned | IntegerRange) or len(attribute.answers) < 3:
         return []
     edges = _edges(attribute)
     n_answers = len(edges) - 1
@@ -39,7 +39,8 @@ def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Pro
     mean = float(shares @ middles)
     slope = (middles - mean) / answered  # of a ratio: the share of those who answered is itself estimated
     error = _error(slope, covariance)
-    found = [Statistic(attribute.name, "mean", mean, mean - INTERVAL * error, mean + INTERVAL * error)]
+    low, high = max(mean - INTERVAL * error, float(middles[0])), min(mean + INTERVAL * error, float(middles[-1]))
+    found = [Statistic(attribute.name, "mean", mean, low, high)]
     for name, level in QUANTILES.items():
         found.append(_quantile(attribute, name, level, shares, edges, covariance, answered))
     return found

@@ -1,7 +1,6 @@
 """report.html: the publication for people. One file, no network; every number is also in a file beside it."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from html import escape
 from typing import Any
 
@@ -11,13 +10,15 @@ from lopub import plots
 from lopub.joint import JointDistribution, interval
 from lopub.pages import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
 from lopub.publication.stages import Publication
-from lopub.publication.summary import independent_pairs, summary
-from lopub.terms import EPOCH
+from lopub.publication.summary import independent_pairs, summary, warnings_of
+from lopub.publication.wording import day_of
 
 N_SAMPLED = 20
 """Synthetic records that are shown."""
 N_LISTED = 30
 """Pairs, edges or cliques that a list names before it points to the file."""
+SMALL_MISFIT = 1e-4
+"""AVD between a clique's pairs and the estimated ones that nobody need care about."""
 MOST_SHOWN = 40
 """Candidates of an attribute whose shares are shown; the file has all."""
 
@@ -27,7 +28,7 @@ def report_html(publication: Publication) -> bytes:
     title = publication.campaign.terms.title or publication.campaign.terms.name
     sections = [
         ("privacy", "What is protected", _privacy(publication, figures["privacy"])),
-        ("reports", "What was collected", _reports(publication)),
+        ("reports", "What was collected", _reports(publication, figures["errors"])),
         ("shares", "What people answered", _shares(publication)),
         ("dependence", "What depends on what", _dependence(publication, figures["dependence"])),
         ("fit", "Does the table explain the reports?", _fit(publication, figures["fit"])),
@@ -41,6 +42,7 @@ def report_html(publication: Publication) -> bytes:
         " every report was randomized on its owner's device.",
         "lead",
     )
+    lead += "".join(paragraph(escape(warning[0].upper() + warning[1:]) + ".", "warn") for warning in warnings_of(publication))
     return page(f"{title}: synthetic data and how far to trust it", sections, lead=lead).encode()
 
 
@@ -49,16 +51,16 @@ def report_html(publication: Publication) -> bytes:
 
 def _privacy(publication: Publication, figures: dict[str, Any]) -> str:
     campaign = publication.campaign
-    certain = share(figures["certainty_from_half"])
+    certain = _certainty(figures["certainty_from_half"])
     said = paragraph(
         f"Each report protects its owner with <strong>epsilon {number(figures['epsilon'])}</strong> in total, for everything that"
         " it says together. Whatever two sets of answers a person might have given, any report is at most"
-        f" {number(figures['odds_factor'], ',.4g')} times as likely under one as under the other."
+        f" {_factor(figures)} times as likely under one as under the other."
     )
     observer = paragraph(
         "What an observer of one report could at most conclude: somebody who thought it as likely as not that you gave a certain"
-        f" answer could, in the worst case, become {certain} sure. Nobody can do better, whatever else they know, the collector"
-        " included."
+        f" answer could, in the worst case, become {certain} sure; from other odds, those odds can grow by at most the factor"
+        " above, whatever else the observer knows. This holds against the collector too."
     )
     limits = listed(
         [
@@ -81,17 +83,35 @@ def _privacy(publication: Publication, figures: dict[str, Any]) -> str:
     return said + observer + paragraph("What it does not do:") + limits + folded("Epsilon of each attribute", each) + how
 
 
-def _reports(publication: Publication) -> str:
+def _beside(before: float, after: float | None) -> str:
+    """Mean AVD as expected before the collection, and as the standard errors say now."""
+    now = "" if after is None else f"; estimated from the reports {number(after, '.4f')}"
+    return f"expected before the collection, were all answers equally likely, {number(before, '.4f')}{now} (mean AVD)"
+
+
+def _factor(figures: dict[str, Any]) -> str:
+    """e^epsilon, or a power of ten that is not below it."""
+    if figures["odds_factor"] is None:
+        return f"10<sup>{number(figures['odds_factor_power_of_ten'], 'd')}</sup>"
+    return number(figures["odds_factor"], ",.4g")
+
+
+def _certainty(value: float) -> str:
+    """In per cent, with as many digits as it takes not to say 100."""
+    digits = next((digits for digits in range(1, 16) if float(f"{100 * value:.{digits}f}") < 100), 15)
+    return f'<data value="{value!r}">{100 * value:.{digits}f}&nbsp;%</data>'
+
+
+def _reports(publication: Publication, errors: dict[str, Any]) -> str:
     refused = sum(publication.refused.values())
-    days = "not known"
-    if publication.first_slot is not None and publication.last_slot is not None:
-        first, last = (EPOCH + timedelta(days=slot) for slot in (publication.first_slot, publication.last_slot))
-        days = str(first) if first == last else f"{first} to {last}"
+    first, last = (day_of(slot) for slot in (publication.first_slot, publication.last_slot))
+    days = "not known" if first is None or last is None else str(first) if first == last else f"{first} to {last}"
     rows = [
         ("campaign", f"<code>{publication.campaign.id}</code>"),
         ("reports accepted", number(publication.n_reports, ",")),
         ("reports refused", number(refused, ",")),
         ("days", escape(days)),
+        ("error of one attribute", _beside(errors["expected_marginals"], errors["estimated_marginals"])),
     ]
     known = ""
     if publication.margins:
@@ -154,8 +174,8 @@ def _dependence(publication: Publication, figures: dict[str, Any]) -> str:
         f"{number(figures['edges'], ',')} of {number(figures['pairs'], ',')} pairs of attributes are taken to depend on each"
         f" other, by {escape(graph.measure)}."
     )
-    if not graph.edges:
-        said += paragraph("No dependence stands out of the noise: the table is made of independent attributes.", "warn")
+    if len(names) == 1:
+        return paragraph("There is one attribute; nothing can depend on it.")
     edges = _strongest(publication, measure)
     return said + _heat(publication) + edges + _drawings(publication, names) + _cliques(publication, figures)
 
@@ -163,16 +183,21 @@ def _dependence(publication: Publication, figures: dict[str, Any]) -> str:
 def _heat(publication: Publication) -> str:
     n = len(publication.names)
     values = np.full((n, n), np.nan)
-    for (a, b), joint in publication.pairs.items():
-        values[a, b] = values[b, a] = joint.mutual_information()
+    for a, b in publication.graph.edges:
+        if (a, b) in publication.pairs:
+            values[a, b] = values[b, a] = publication.pairs[a, b].mutual_information()
+    if np.isnan(values).all():
+        return ""
     svg = plots.heat_map(
         values,
         publication.names,
         name="heat",
-        description="Heat map of the mutual information of all pairs of attributes; the numbers are in estimates/dependence.csv",
+        description="Heat map of the mutual information of dependent attributes; the numbers are in estimates/dependence.csv",
         scale="mutual information, nats",
     )
-    return figure(svg, "Mutual information of each two attributes; the numbers are in estimates/dependence.csv.")
+    return figure(
+        svg, "Mutual information of each two attributes that depend on each other; the numbers are in estimates/dependence.csv."
+    )
 
 
 def _strongest(publication: Publication, measure: str) -> str:
@@ -182,9 +207,9 @@ def _strongest(publication: Publication, measure: str) -> str:
     for a, b in graph.edges[:N_LISTED]:
         strength = graph.strengths.get((a, b))
         fate = "left out by the cell cap" if (a, b) in dropped else "kept"
-        rows.append(
-            [f"{escape(names[a])} – {escape(names[b])}", "assumed" if strength is None else number(strength, ",.4g"), fate]
-        )
+        without = "publicly known" if (a, b) in publication.pairs else "assumed"
+        shown = without if strength is None else number(strength, ",.4g")
+        rows.append([f"{escape(names[a])} – {escape(names[b])}", shown, fate])
     if not rows:
         return ""
     caption = "Dependences" if len(graph.edges) <= N_LISTED else f"The {N_LISTED} strongest of {len(graph.edges):,} dependences"
@@ -218,7 +243,7 @@ def _cliques(publication: Publication, figures: dict[str, Any]) -> str:
         shared = ", ".join(names[position] for position in separator)
         own = ", ".join(names[position] for position in clique)
         rows.append([escape(own), escape(shared), number(int(joint.size), ","), number(misfit, ".4f")])
-    caption = f"Cliques ({len(model.tree.cliques):,}), at most {figures['most_cells']:,} cells each"
+    caption = f"Cliques ({len(model.tree.cliques):,})"
     return table(caption, ["attributes", "shared with its parent", "cells", "misfit"], rows, numeric=[2, 3])
 
 
@@ -233,15 +258,16 @@ def _fit(publication: Publication, figures: dict[str, Any]) -> str:
     svg = plots.scatter(
         predicted,
         observed,
-        x_label="predicted from the synthetic table",
+        x_label="predicted by the model",
         y_label="observed in the reports",
         name="fit",
         description="Observed against predicted counts; the numbers are in estimates/fit.csv",
     )
     said = paragraph(
-        f"If the synthetic people had sent reports, {number(figures['counts'], ',')} counts of noisy answers would be as"
+        f"If people like the model's had sent the reports, {number(figures['counts'], ',')} counts of noisy answers would be as"
         f" predicted here. {share(figures['share_within_two_deviations'])} of the observed ones are within two standard"
-        f" deviations of that (about 95 % should be); the largest is off by {number(figures['largest_deviation'], '.1f')}."
+        f" deviations of that; the largest is off by {number(figures['largest_deviation'], '.1f')}. Of reports that had not been"
+        " used to make the model, about 95 % would be; far fewer mean that it does not fit."
     )
     return said + figure(svg, "Observed against predicted counts of noisy answers; all are in estimates/fit.csv.")
 
@@ -252,15 +278,22 @@ def _limits(publication: Publication, figures: dict[str, Any]) -> str:
         f"{number(support['marginal_cells_in_doubt'], ',')} of {number(support['marginal_cells'], ',')} shares of single answers,"
         f" and {number(support['pair_cells_in_doubt'], ',')} of {number(support['pair_cells'], ',')} of pairs, are below their"
         " own standard error: they cannot be told from zero.",
-        f"{number(dependence['dropped_edges'], ',')} dependences were left out because a clique would have passed"
-        f" {number(dependence['most_cells'], ',')} cells.",
-        f"Pairs of the model differ from the estimated ones by up to {number(dependence['largest_misfit'], '.4f')} (AVD), because"
-        " noisy estimates contradict each other.",
-        "Intervals speak of the noise and of chance; not of who chose to take part.",
+        "Intervals speak of the noise and of chance; not of who chose to take part. Those of pairs are of the estimates before"
+        " they were shrunk towards independence.",
     ]
+    if publication.dropped:
+        items.append(
+            f"{number(dependence['dropped_edges'], ',')} dependences were left out because a clique would have passed"
+            f" {number(dependence['most_cells'], ',')} cells."
+        )
+    if dependence["largest_misfit"] >= SMALL_MISFIT:
+        items.append(
+            f"Pairs of the model differ from the estimated ones by up to {number(dependence['largest_misfit'], '.4f')} (AVD),"
+            " because estimates contradict each other."
+        )
     blind = independent_pairs(publication)
-    if publication.graph.measure == "held-out gain" and not publication.graph.edges:
-        items.insert(0, "<strong>Independence would have done as well</strong>: no pair explains held-out reports better.")
+    if publication.graph.measure == "held-out gain" and not publication.graph.edges and len(publication.names) > 1:
+        items.insert(0, "<strong>Independence would have done as well</strong>: no pair stands out of the noise.")
     body = listed(items)
     if blind:
         shown = "; ".join(f"{escape(a)} – {escape(b)}" for a, b in blind[:N_LISTED])

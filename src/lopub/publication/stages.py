@@ -34,6 +34,9 @@ MOST_CLIQUE_CELLS = 2**24
 """The largest cap that may be given: a joint of so many cells takes 128 MiB."""
 
 MOST_COPIES = 100
+FIT_ROWS = 200_000
+"""Records that stand for the model where it is compared with the reports."""
+MOST_FIT_PAIRS = 300
 MOST_ROWS = 100_000_000
 
 Progress = Callable[[str, int, int], None]
@@ -155,7 +158,8 @@ def publish(
     model = _model(estimates, chosen, growing, pairs, told)
     copies = tuple(_synthesized(estimates, model, chosen, len(data), copy, told) for copy in range(chosen.copies))
     told("synthesizing", chosen.copies, chosen.copies)
-    own_edges = [tuple(sorted(estimates.order[place] for place in edge)) for edge in growing.edges]
+    crowd = _drawn(estimates, model, FIT_ROWS, [chosen.seed, chosen.copies])
+    own_pairs = sorted(tuple(sorted(estimates.order[place] for place in pair)) for pair in _fit_pairs(graph, pairs))
     slots = data.slots if isinstance(data, ReportBatch) else None
     return Publication(
         campaign=data.campaign,
@@ -172,7 +176,7 @@ def publish(
         model=model,
         copies=copies,
         statistics=estimates.statistics,
-        fit=tuple(fit_rows(estimates.study.counts, copies[0], sorted(own_edges))),
+        fit=tuple(fit_rows(estimates.study.counts, crowd, own_pairs)),
         margins=estimates.margins.names,
     )
 
@@ -181,8 +185,18 @@ def _synthesized(
     estimates: Estimates, model: TreeModel, settings: Settings, n_reports: int, copy: int, told: Progress
 ) -> Dataset:
     told("synthesizing", copy, settings.copies)
-    rows = settings.rows if settings.rows is not None else n_reports
-    rng = np.random.default_rng([settings.seed, copy])
+    return _drawn(estimates, model, settings.rows if settings.rows is not None else n_reports, [settings.seed, copy])
+
+
+def _fit_pairs(graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
+    """Pairs whose counts are compared with the model's: all edges, and others as far as there is room, kept or not."""
+    others = [pair for pair in sorted(pairs) if pair not in set(graph.edges)]
+    return [*graph.edges, *others][:MOST_FIT_PAIRS]
+
+
+def _drawn(estimates: Estimates, model: TreeModel, rows: int, seed: list[int]) -> Dataset:
+    """Records of the model, with the campaign's order of columns."""
+    rng = np.random.default_rng(seed)
     table = synthesize(model.tree, model.joints, estimates.domain, rows, rng, stratified=True)
     return Dataset(estimates.study.domain, table.codes[:, np.argsort(estimates.order)])
 
@@ -201,11 +215,12 @@ def _dependences(
     phi = PHI if settings.phi is None else settings.phi
     wanted = pairs_to_check(marginals, phi, settings.pruning)
     pairs = estimates.pairs(wanted, settings.method, lambda n, total: told("estimating pairs", n, total))
+    known = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
     if settings.structure == "calibrated":
-        gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items()}
-        return gain_graph(len(marginals), gains), pairs
+        gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in known}
+        return gain_graph(len(marginals), gains, known=known), pairs
     joints = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(estimates.sizes, joints, phi, settings.pruning), pairs
+    return paper_graph(estimates.sizes, joints, phi, settings.pruning, known=known), pairs
 
 
 def _model(

@@ -1,14 +1,42 @@
 """The figures of a publication in one place: what its page, its card and its readers cite."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from lopub.choice import MEAN_DEVIATION
+from lopub.exact import decimal_up
+from lopub.joint import JointDistribution
+from lopub.planning import expected
 from lopub.publication.stages import Publication
 
+MOSTLY = 0.5
 WELL_WITHIN = 2.0
 """Standard deviations within which about 95 % of all counts should be if the model fits."""
+
+
+MOST_EXPONENT = 14.0
+"""Above this epsilon a factor is told as a power of ten."""
+HIGH_EPSILON = 8.0
+"""From here on one report alone can make an observer nearly certain of an answer."""
+
+
+def warnings_of(publication: Publication) -> list[str]:
+    """What a reader must know before anything else; empty where all is well."""
+    found, figures = [], support(publication)
+    if publication.campaign.epsilon > HIGH_EPSILON:
+        found.append(
+            f"epsilon {decimal_up(publication.campaign.loss)} is above {HIGH_EPSILON:g}: one report alone can make an observer"
+            " nearly certain of an answer"
+        )
+    if figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"]:
+        found.append("most shares are below their own standard error: this publication is mostly noise")
+    if publication.graph.n_pairs and not publication.graph.edges:
+        found.append("no dependence stands out of the noise: the table is made of independent attributes")
+    return found
 
 
 def summary(publication: Publication) -> dict[str, Any]:
@@ -18,6 +46,7 @@ def summary(publication: Publication) -> dict[str, Any]:
         "reports": {"accepted": publication.n_reports, "refused": sum(publication.refused.values())},
         "synthetic_rows": len(publication.synthetic),
         "copies": len(publication.copies),
+        "errors": errors(publication),
         "dependence": dependence(publication),
         "support": support(publication),
         "fit": fit(publication),
@@ -28,13 +57,30 @@ def summary(publication: Publication) -> dict[str, Any]:
 def privacy(publication: Publication) -> dict[str, Any]:
     """Epsilon, in total and by attribute, and what it lets an observer of one report conclude at most."""
     campaign = publication.campaign
-    factor = math.exp(min(campaign.epsilon, 700.0))
     return {
         "epsilon": campaign.epsilon,
         "epsilon_of": {name: campaign.epsilon_of(name) for name in campaign.domain.names},
-        "odds_factor": factor,
-        "certainty_from_half": factor / (1 + factor),
+        "odds_factor": math.exp(campaign.epsilon) if campaign.epsilon <= MOST_EXPONENT else None,
+        "odds_factor_power_of_ten": math.ceil(campaign.epsilon / math.log(10)),
+        "certainty_from_half": 1 / (1 + math.exp(-campaign.epsilon)),
     }
+
+
+def errors(publication: Publication) -> dict[str, Any]:
+    """Mean AVD of an attribute and of a pair: expected before anything was collected, and estimated from the standard errors."""
+    score = expected(publication.campaign)
+    return {
+        "expected_marginals": score.marginal_error(publication.n_reports),
+        "estimated_marginals": _mean_avd(publication.marginals),
+        "expected_pairs": score.shrunk_pair_error(publication.n_reports) if publication.pairs else None,
+        "estimated_pairs_before_shrinking": _mean_avd(list(publication.pairs.values())) if publication.pairs else None,
+    }
+
+
+def _mean_avd(joints: Sequence[JointDistribution]) -> float | None:
+    """From normal errors; None where there are no standard errors."""
+    known = [MEAN_DEVIATION * float(np.nansum(joint.standard_errors)) for joint in joints if joint.standard_errors is not None]
+    return min(1.0, float(np.mean(known))) if known else None
 
 
 def dependence(publication: Publication) -> dict[str, Any]:
@@ -70,12 +116,17 @@ def independent_pairs(publication: Publication) -> list[tuple[str, str]]:
     return [(names[a], names[b]) for (a, b), joint in sorted(publication.pairs.items()) if joint.fit.gain == 0]
 
 
-def _in_doubt(joint: Any) -> int:
+def _in_doubt(joint: JointDistribution) -> int:
+    return int(in_doubt(joint).sum())
+
+
+def in_doubt(joint: JointDistribution) -> NDArray[np.bool_]:
     """Cells whose estimate is below its standard error, or that were held at zero."""
     errors = joint.standard_errors
     if errors is None:
-        return 0
-    return int(((joint.probabilities < errors) | np.isnan(errors)).sum())
+        return np.zeros(joint.probabilities.shape, dtype=bool)
+    doubtful: NDArray[np.bool_] = (joint.probabilities < errors) | np.isnan(errors)
+    return doubtful
 
 
 def fit(publication: Publication) -> dict[str, Any]:

@@ -1,0 +1,149 @@
+"""Does the planner choose well, and does it predict well? Adult, TPC-E, Retail; epsilon 1 to 24. Needs LOPUB_DATA.
+
+`python benchmarks/planning.py [what ...]`, what among grid, paper, wide; all by default. Writes benchmarks/results/planning.csv.
+A grid of all choices of the planner, simulated on the true table (40 pairs; those near the best again with more seeds), tells
+the best plan; the planner itself sees a uniform population.
+"""
+
+import csv
+import sys
+import time
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from lopub import AllAttributes, Categorical, Dataset, Domain, Terms, Wish, make_campaign, simulate
+from lopub.catalogue import public_table
+from lopub.choice import Choice, choices
+from lopub.estimation import Study
+from lopub.planning import Population, plan, tried
+from lopub.planning.trial import affordable, campaign_for
+from lopub.view import Sample
+
+EPSILONS = (1, 2, 4, 8, 16, 24)
+TABLES = ("adult", "tpce", "retail")
+N_PAIRS = 40
+N_PEOPLE = 15_000
+"""Random records of each table that the grid is simulated on."""
+NEAR = 1.15
+"""Plans within this factor of the best after one seed are simulated again."""
+RESULTS = Path(__file__).parent / "results" / "planning.csv"
+
+
+def simulated(choice: Choice, table: Dataset, epsilon: float, seeds: tuple[int, ...]) -> list[tuple[float, float]]:
+    """(pairs, marginals) of each seed, on the table itself."""
+    found = []
+    for seed in seeds:
+        trial = tried(choice, Everybody(table), people=len(table), epsilon=epsilon, seed=seed, most_pairs=N_PAIRS)
+        found.append((trial.pair_error, trial.marginal_error))
+    return found
+
+
+class Everybody(Population):
+    """The table itself, everybody once."""
+
+    def __init__(self, table: Dataset) -> None:
+        super().__init__(table.domain, "the table itself", table, ())
+
+    def people(self, n: int, seed: int) -> Dataset:
+        return self.table
+
+
+def grid(name: str, epsilon: float, writer, n_plans: int) -> int:
+    table = public_table(name)
+    table = table[np.sort(np.random.default_rng(5).permutation(len(table))[:N_PEOPLE])]
+    errors: dict[Choice, list[float]] = {}
+    for choice in choices(table.domain.sizes, epsilon):
+        if affordable(choice, len(table.domain)) and not (isinstance(choice.view, Sample) and choice.view.n_sampled > 5):
+            errors[choice] = [pair for pair, _ in simulated(choice, table, epsilon, (11,))]
+    least = min(runs[0] for runs in errors.values())
+    planned = plan(table.domain, people=len(table), epsilon=epsilon)
+    for choice, runs in errors.items():
+        if runs[0] <= NEAR * least or choice == planned.best.choice:
+            runs += [pair for pair, _ in simulated(choice, table, epsilon, (12, 13))]
+    best = min((choice for choice in errors if len(errors[choice]) > 1), key=lambda choice: np.mean(errors[choice]))
+    chosen, least = float(np.mean(errors[planned.best.choice])), float(np.mean(errors[best]))
+    truth = simulated(planned.best.choice, table, epsilon, (21, 22, 23))
+    marginals = predicted_marginals(table, planned.best.choice, epsilon)
+    pairs = tried(
+        planned.best.choice, Population.of_table(table), people=len(table), epsilon=epsilon, most_pairs=N_PAIRS
+    ).pair_error
+    true_pairs, true_marginals = (float(np.mean([run[i] for run in truth])) for i in (0, 1))
+    row = [name, epsilon, str(planned.best.choice), chosen, str(best), least, chosen / least]
+    row += [marginals, true_marginals, marginals / true_marginals, pairs, true_pairs, pairs / true_pairs]
+    row += [planned.error, planned.error / true_pairs, planned.independence_wins]
+    writer.writerow([f"{value:.5f}" if isinstance(value, float) else value for value in row])
+    ratios = marginals / true_marginals, pairs / true_pairs, planned.error / true_pairs
+    print(
+        f"  {name:6} {epsilon:2}: {planned.best.choice} {chosen:.4f}, best {best} {least:.4f}: {chosen / least:.2f} (asked 1.10);"
+        f" marginals predicted / simulated {ratios[0]:.2f} (asked 0.85-1.15); pairs {ratios[1]:.2f} (asked 0.80-1.20);"
+        f" pairs at uniform {ratios[2]:.2f}",
+        flush=True,
+    )
+    return n_plans + len(errors)
+
+
+def predicted_marginals(table: Dataset, choice: Choice, epsilon: float) -> float:
+    shares = {name: (table.counts((name,)) / len(table)).tolist() for name in table.domain.names}
+    population = Population.with_shares(table.domain, shares)
+    runs = [tried(choice, population, people=len(table), epsilon=epsilon, seed=seed, most_pairs=0) for seed in (1, 2)]
+    return float(np.mean([run.marginal_error for run in runs]))
+
+
+def against_the_paper() -> None:
+    """Converged em pairs from the paper's Bloom at the same total epsilon."""
+    table = public_table("adult")
+    names = table.domain.names
+    pairs = list(combinations(names, 2))
+    truth = {pair: table.counts(pair) / len(table) for pair in pairs}
+    dependent = sorted(pairs, key=lambda p: -np.abs(truth[p] - np.outer(truth[p].sum(1), truth[p].sum(0))).sum())[:12]
+    for epsilon, asked in ((4, 0.30), (8, 0.25), (16, 0.25), (24, 0.25)):
+        figures = []
+        for seed in (1, 2):
+            wish = Wish(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False)
+            paper = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), wish), seed=seed)).pairs(method="em")
+            choice = plan(table.domain, people=len(table), epsilon=epsilon).best.choice
+            ours = Study(simulate(table, campaign_for(choice, Everybody(table), epsilon), seed=seed)).pairs()
+            for of in (pairs, dependent):
+                figures.append([np.mean([joints[pair].avd(truth[pair]) for pair in of]) for joints in (ours, paper)])
+        every, few = (np.mean([figures[i] for i in range(at, len(figures), 2)], axis=0) for at in (0, 1))
+        print(
+            f"  Adult, epsilon {epsilon}: planned {every[0]:.4f} / {few[0]:.4f}, paper's Bloom by em {every[1]:.4f} /"
+            f" {few[1]:.4f}: {every[0] / every[1]:.2f} / {few[0] / few[1]:.2f} (asked {asked})",
+            flush=True,
+        )
+
+
+def wide() -> None:
+    domain = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(2 + i % 9)))) for i in range(50)))
+    for epsilon in (1, 4, 8):
+        start = time.perf_counter()
+        best = plan(domain, people=50_000, epsilon=epsilon).best.choice
+        print(
+            f"  50 attributes, epsilon {epsilon}: {best}, planned in {time.perf_counter() - start:.1f} s (asked 30)", flush=True
+        )
+
+
+def main(what: list[str]) -> None:
+    if not what or "wide" in what:
+        wide()
+    if not what or "paper" in what:
+        against_the_paper()
+    if not what or "grid" in what:
+        n_plans = 0
+        with open(RESULTS, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            head = ["table", "epsilon", "chosen", "chosen_error", "best", "best_error", "ratio"]
+            head += ["predicted_marginals", "simulated_marginals", "marginals_ratio"]
+            head += ["predicted_pairs", "simulated_pairs", "pairs_ratio", "uniform_pairs", "uniform_ratio", "independence_wins"]
+            writer.writerow(head)
+            for name in TABLES:
+                for epsilon in EPSILONS:
+                    n_plans = grid(name, epsilon, writer, n_plans)
+                    file.flush()
+        print(f"  {n_plans} plans in the grid (at most 300)", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,159 @@
+"""`lopub plan`: how to collect, and what will come out, before a single report is."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lopub.campaign import Campaign
+from lopub.cli.console import note, out, print_json, say, table, working
+from lopub.dataset import Dataset
+from lopub.domain import Domain
+from lopub.draft import draft_from_file
+from lopub.errors import CampaignError, StoreError, TooFewReports
+from lopub.joint import JointDistribution
+from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
+from lopub.planning import plan as planned
+from lopub.terms import Terms
+
+N_SHOWN = 5
+WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes"}
+
+
+def plan(
+    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="A campaign, or a draft of one.", show_default=False)],
+    people: Annotated[int | None, typer.Option(metavar="N", help="How many people will answer.", show_default=False)] = None,
+    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Total epsilon of a report.", show_default=False)] = None,
+    error: Annotated[
+        float | None, typer.Option(metavar="X", help="Wanted mean AVD; then people or epsilon is left out and found.")
+    ] = None,
+    goal: Annotated[str, typer.Option(metavar="G", help="pairs (also for a synthetic table) or marginals.")] = "pairs",
+    table_file: Annotated[
+        Path | None, typer.Option("--table", metavar="FILE", help="A public table like the people, to try plans on.")
+    ] = None,
+    margin: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="Known shares of an attribute: csv. May be repeated.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the finished campaign.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Of the trials.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+) -> None:
+    """Choose mechanism and view, and say what will come out, before a single report is collected.
+
+    Give two of people, epsilon and error; the third is found.
+
+    Example: `lopub plan draft.json --people 20000 --epsilon 4 -o campaign.json`
+    """
+    if sum(value is None for value in (people, epsilon, error)) != 1:
+        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+    if output is not None and output.exists() and not force:
+        raise StoreError(f"{output} exists already; choose another name or use --force")
+    domain, terms = read_questions(campaign_file)
+    crowd = population_of(domain, table_file, margin or [])
+    options: dict[str, Any] = {"goal": goal, "population": crowd, "seed": seed}
+    with working("trying plans"):
+        if people is None:
+            people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **options)
+        elif epsilon is None:
+            epsilon = round(epsilon_needed(domain, people=people, error=_known(error), **options), 2)
+        check_enough(people, terms)
+        found = planned(domain, people=people, epsilon=_known(epsilon), **options)
+    if as_json:
+        print_json(described(found))
+    else:
+        print_plan(found)
+    if output is not None:
+        found.campaign(terms).save(output, force=force)
+        (note if as_json else say)(f"written: {output}")
+
+
+def _known(value: float | None) -> float:
+    if value is None:
+        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+    return value
+
+
+def check_enough(people: int, terms: Terms) -> None:
+    if people < terms.min_reports:
+        raise TooFewReports(
+            f"the campaign asks for at least {terms.min_reports:,} reports before anything is estimated; {people:,} people are"
+            " too few"
+        )
+
+
+def read_questions(path: Path) -> tuple[Domain, Terms]:
+    """The fields and terms of a campaign, or of a draft."""
+    try:
+        campaign = Campaign.load(path)
+        return campaign.domain, campaign.terms
+    except CampaignError:
+        return draft_from_file(path)
+
+
+def population_of(domain: Domain, table_file: Path | None, margins: list[Path]) -> Population:
+    """Whom plans are tried on: a table, known shares, or nothing known at all."""
+    if table_file is not None:
+        return Population.of_table(Dataset.read_csv(table_file, domain))
+    if not margins:
+        return Population.uniform(domain)
+    known = [JointDistribution.from_csv(path, domain) for path in margins]
+    return Population.with_shares(domain, {one.names[0]: one.marginal(one.names[:1]).probabilities.tolist() for one in known})
+
+
+def described(found: Plan) -> dict[str, Any]:
+    """The plan for programs."""
+    return {
+        "people": found.people,
+        "epsilon": found.epsilon,
+        "goal": found.goal,
+        "population": found.population,
+        "error": found.error,
+        "smallest_share": found.smallest_share,
+        "independence_wins": found.independence_wins,
+        "error_with_twice_the_people": found.error_with(people=2),
+        "error_with_half_the_epsilon": found.error_with(epsilon=0.5),
+        "options": [described_option(option, found.people) for option in found.options],
+    }
+
+
+def described_option(option: Option, people: int) -> dict[str, Any]:
+    trial = option.trial
+    return {
+        "mechanism": option.choice.mechanism,
+        "view": str(option.choice.view),
+        "jointly": option.choice.jointly,
+        "report_bytes": option.report_bytes,
+        "theory": {"marginals": option.score.marginal_error(people), "pairs": option.score.shrunk_pair_error(people)},
+        "tried": None
+        if trial is None
+        else {"marginals": trial.marginal_error, "pairs": None if trial.pair_error != trial.pair_error else trial.pair_error},
+    }
+
+
+def print_plan(found: Plan) -> None:
+    """The choice, the runners-up, and what changes with what."""
+    best = found.best
+    say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.choice}")
+    say(f"tried on: {found.population}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
+    shown = table("choice", "marginals", "pairs", "bytes a report", "", right=("marginals", "pairs", "bytes a report"))
+    for option in found.options[:N_SHOWN]:
+        errors = [_shown(found.shown_error(option, goal)) for goal in ("marginals", "pairs")]
+        how = "tried" if option.trial else "by theory"
+        shown.add_row(str(option.choice), *errors, f"{option.report_bytes}", how)
+    out.print(shown)
+    say(f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %")
+    what = WHAT.get(found.goal, found.goal)
+    say(
+        f"expected error of {what}: {found.error:.4f}; with twice the people {found.error_with(people=2):.4f}, with half the"
+        f" epsilon {found.error_with(epsilon=0.5):.4f}"
+    )
+    if found.independence_wins:
+        note(
+            "warning: at this epsilon and with so few people, do not expect to learn which answers go together: a table of"
+            " independent attributes is expected to be as good. Ask more people, fewer questions, or allow a larger epsilon."
+        )
+
+
+def _shown(value: float) -> str:
+    return "-" if value != value else f"{value:.4f}"

@@ -1,0 +1,84 @@
+"""A plan tried out: simulated people, simulated reports, the real estimator."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from lopub.campaign import Campaign
+from lopub.choice import Choice
+from lopub.dataset import Dataset
+from lopub.draft import Wish, make_campaign
+from lopub.estimation import Study
+from lopub.joint import Probabilities
+from lopub.planning.population import Population
+from lopub.simulation import simulate
+from lopub.terms import Terms
+
+MOST_TRIED = 100_000
+"""People of a trial; with more, errors are scaled down from there."""
+MOST_PAIRS = 150
+"""Pairs that a trial estimates, evenly picked."""
+MOST_VIEWS = 400
+"""Views of jointly randomized bits that a trial can afford: their marginals take all of them."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Mean AVD of what came out, beside the people it came from."""
+
+    n_people: int
+    marginal_error: float
+    pair_error: float
+    independence_error: float
+    """Of the product of the estimated marginals: what a pair estimate must beat."""
+
+
+def campaign_for(choice: Choice, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
+    wish = Wish(epsilon=str(epsilon), mechanism=choice.mechanism, view=choice.view, jointly=choice.jointly)
+    return make_campaign(population.domain, terms or Terms(name="plan"), wish)
+
+
+def affordable(choice: Choice, n_attributes: int) -> bool:
+    """Whether a trial of this choice ends in seconds."""
+    return choice.mechanism == "direct" or not choice.jointly or n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
+
+
+def tried(
+    choice: Choice,
+    population: Population,
+    *,
+    people: int,
+    epsilon: float,
+    seed: int = 0,
+    most_pairs: int = MOST_PAIRS,
+) -> Trial:
+    """One trial. most_pairs: 0 leaves pairs out, which is faster."""
+    n = min(people, MOST_TRIED)
+    crowd = population.people(n, seed)
+    study = Study(simulate(crowd, campaign_for(choice, population, epsilon), seed=seed))
+    d = len(population.domain)
+    covered = [position for position in range(d) if study.n_covering((position,))]
+    marginals = [study.marginal(p) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)]
+    marginal = float(np.mean([_avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)]))
+    every = list(combinations(covered, 2))
+    chosen = every[:: max(1, -(-len(every) // most_pairs))] if most_pairs else []
+    joints = study.joints(chosen) if chosen else []
+    truth = [_shares(crowd, pair) for pair in chosen]
+    pair = [_avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
+    blind = [_avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
+    scale = float(np.sqrt(n / people))
+    return Trial(
+        n,
+        marginal * scale,
+        float(np.mean(pair)) * scale if pair else float("nan"),
+        float(np.mean(blind)) if blind else float("nan"),
+    )
+
+
+def _shares(crowd: Dataset, part: tuple[int, ...]) -> Probabilities:
+    return crowd.counts([crowd.domain.names[position] for position in part]) / len(crowd)
+
+
+def _avd(one: Probabilities, other: Probabilities) -> float:
+    return float(np.abs(one - other).sum() / 2)

@@ -13,6 +13,8 @@ from lopub.draft import Wish
 from lopub.errors import DomainError
 from lopub.publication.margins import Margins
 from lopub.publication.numbers import drawn, statistics_of
+from lopub.publication.report import report_html
+from lopub.publication.summary import independent_pairs, warnings_of
 from lopub.terms import Terms
 
 HEIGHT = Binned(name="height", edges=("1", "1.5", "2", "4"), missing=True)
@@ -155,6 +157,53 @@ def test_a_public_pair_is_taken_as_it_is():
     publication = publish(batch(), margins=[margin(AGE, CITY, shares=joint)])
     found = next(one for one in publication.pairs.values() if set(one.names) == {"age", "city"})
     assert found.marginal(("age", "city")).probabilities == pytest.approx(joint)
+
+
+@pytest.mark.parametrize("settings", [{}, {"structure": "paper", "phi": 0}], ids=["calibrated", "paper"])
+def test_a_public_margin_is_in_the_table_whatever_the_structure(settings: dict[str, object]):
+    publication = publish(batch(), margins=[margin(CITY, shares=[0.7, 0.2, 0.1])], rows=20_000, **settings)
+    assert publication.synthetic.counts(("city",)) / 20_000 == pytest.approx([0.7, 0.2, 0.1], abs=0.002)
+
+
+@pytest.mark.parametrize("settings", [{}, {"structure": "paper"}], ids=["calibrated", "paper"])
+def test_a_public_pair_is_in_the_table_though_the_reports_show_no_dependence(settings: dict[str, object]):
+    joint = np.outer([0.2] * 5, [0.5, 0.3, 0.2])
+    joint[0] = [0.0, 0.0, 0.2]
+    joint /= joint.sum()
+    publication = publish(batch(), margins=[margin(AGE, CITY, shares=joint)], rows=20_000, **settings)
+    assert publication.synthetic.counts(("age", "city")) / 20_000 == pytest.approx(joint, abs=0.004)
+    assert not any(set(pair) == {"age", "city"} for pair in independent_pairs(publication))
+
+
+def test_the_fit_is_of_the_model_and_not_of_a_small_table():
+    few, many = (publish(batch(), rows=rows) for rows in (30, 5000))
+    assert [row.predicted for row in few.fit] == [row.predicted for row in many.fit]
+
+
+def test_a_model_without_the_dependence_that_is_there_does_not_fit():
+    """Independence is forced by a cap below any pair: the counts of pairs give it away."""
+    fits, free = publish(batch(20_000), most_cells=5), publish(batch(20_000))
+    worst, best = (max(abs(row.deviation) for row in one.fit) for one in (fits, free))
+    assert worst > 8 > best
+
+
+def test_mostly_noise_is_told_on_top():
+    publication = publish(batch(60, epsilon=0.1))
+    assert any("mostly noise" in warning for warning in warnings_of(publication))
+    assert b"mostly noise" in report_html(publication)
+    for row in publication.statistics:
+        assert row.low >= 1 and row.high <= 24
+
+
+def test_a_large_epsilon_is_told_on_top():
+    assert any("nearly certain" in warning for warning in warnings_of(publish(batch(300, epsilon=9))))
+
+
+def test_certainty_never_reads_a_hundred_per_cent():
+    for epsilon in (1, 8, 20):
+        page = report_html(publish(batch(200, epsilon=epsilon))).decode()
+        assert "become <data" in page
+        assert ">100.0&nbsp;%</data> sure" not in page
 
 
 def test_a_better_margin_makes_a_better_table():

@@ -1,5 +1,6 @@
 """Infer a Domain from a table. For backtests: candidates learnt from private rows are themselves a leak."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -57,6 +58,8 @@ def _inferred(name: str, texts: Sequence[str], order: Order, most: int, n_bins: 
     answers = list(dict.fromkeys(normalize(text) for text in texts if text))
     if answers and set(answers) <= _TRUTH:
         return Boolean(name=name, missing=missing)
+    if len(answers) + missing < 2:
+        raise DomainError(f"column {name!r} holds a single value; there is nothing to ask: leave it out with --columns")
     if answers and all(INTEGER.fullmatch(text) for text in answers):
         numbers = [int(text) for text in answers]
         if max(numbers) - min(numbers) < 2 * n_bins:
@@ -74,5 +77,7 @@ def _equal_width(numbers: Sequence[float], n_bins: int, name: str) -> tuple[str,
     low, high = min(numbers), max(numbers)
     if low == high:
         raise DomainError(f"column {name!r} has a single value; there is nothing to ask")
-    inner = (low + (high - low) * i / n_bins for i in range(1, n_bins))
+    width = (high - low) / n_bins
+    digits = max(0, 2 - math.floor(math.log10(width))) if math.isfinite(width) else 0  # edges that people can read
+    inner = (round(low + width * i, digits) for i in range(1, n_bins))
     return tuple(decimal_text(edge, name) for edge in (low, *inner, high))

@@ -60,9 +60,19 @@ def _distances(scores: Evaluation) -> str:
     return said + table(
         "Mean distance of synthetic from real tables",
         ["tables of", "tables", "mean", "largest", "independence"],
-        [_distance_row(way) for way in scores.ways],
+        [*(_distance_row(way) for way in scores.ways), *_dependent_row(scores)],
         numeric=[1, 2, 3, 4],
     )
+
+
+def _dependent_row(scores: Evaluation) -> list[list[str]]:
+    """The pairs that depend most on each other, in the real table."""
+    if scores.dependent_mean is None:
+        return []
+    blind = float(sum(score.product_of_real for score in scores.dependent) / len(scores.dependent))
+    worst = max(score.avd for score in scores.dependent)
+    figures = [number(scores.dependent_mean, ".4f"), number(worst, ".4f"), f"{blind:.4f}"]
+    return [["the most dependent pairs", number(len(scores.dependent), ","), *figures]]
 
 
 def _distance_row(way: WayScore) -> list[str]:

@@ -14,8 +14,16 @@ from rich.table import Table
 
 from lopub.errors import LopubError, LopubWarning
 
-out = Console(soft_wrap=False, highlight=False)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+class _Console(Console):
+    """Rich's own console ends with exit code 1 where nobody reads on; `lopub … | head` is no mistake."""
+
+    def on_broken_pipe(self) -> None:
+        silence_broken_pipe()
+
+
+out = _Console(soft_wrap=False, highlight=False)
+err = _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:

@@ -120,7 +120,8 @@ class Study:
             if not self.n_covering((position,)):
                 raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
         if method == "product" or (len(clique) == 1 and method == "shrunk"):
-            return METHODS["product"](self, clique)
+            marginal = METHODS["product"](self, clique)
+            return replace(marginal, fit=replace(marginal.fit, method=method))
         self._check_counts_suffice(clique, method)
         if self._speaks_of(clique) if method not in LINEAR else self.n_covering(clique) or method == "lasso":
             return estimator(self, clique, **options)

@@ -8,10 +8,10 @@ import numpy as np
 
 from lopub.batch import ReportBatch
 from lopub.campaign import Campaign
-from lopub.counts import Counts
+from lopub.counts import Counts, is_bits
 from lopub.dataset import Dataset
 from lopub.dependence import DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
-from lopub.errors import DomainError, Reason
+from lopub.errors import DomainError, NeedsReports, Reason
 from lopub.estimation import METHODS, Reports, Study
 from lopub.joint import JointDistribution
 from lopub.junction import GrowingGraph
@@ -148,6 +148,8 @@ def publish(
     """
     chosen = Settings(**settings)
     told = progress or (lambda stage, n, total: None)
+    if isinstance(data, Counts) and is_bits(data.campaign) and chosen.method not in ("moments", "product"):
+        raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     estimates = Estimates(Study(data), Margins.of(margins, data.campaign.domain))
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(estimates)
     growing = GrowingGraph(estimates.sizes, cap)

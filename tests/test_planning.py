@@ -150,6 +150,24 @@ def test_on_a_table_the_trial_decides_whether_independence_wins():
     assert not plan(people.domain, people=20_000, epsilon=8, population=crowd).independence_wins
 
 
+def test_attributes_that_matter_more_weigh_more():
+    """Large attributes have larger errors: what is asked for alone decides what is expected."""
+    sizes = domain_of(2, 2, 30, 30)
+    light, heavy = (
+        plan(sizes, people=3000, epsilon=3, weights=dict.fromkeys(names, 0.0)) for names in (("a2", "a3"), ("a0", "a1"))
+    )
+    assert light.error < heavy.error
+    assert light.best.score.marginal_error(3000) < heavy.best.score.marginal_error(3000)
+
+
+def test_weights_that_cannot_be_are_refused():
+    for weights in ({"a0": -1.0}, {"a0": float("nan")}, dict.fromkeys(FOUR.names, 0.0)):
+        with pytest.raises(DomainError, match="weights must not be negative"):
+            plan(FOUR, people=100, epsilon=1, weights=weights)
+    with pytest.raises(DomainError, match="there is no attribute 'b'"):
+        plan(FOUR, people=100, epsilon=1, weights={"b": 1.0})
+
+
 def test_one_attribute_can_be_planned():
     found = plan(domain_of(7), people=1000, epsilon=1)
     assert found.best.choice.view == AllAttributes()

@@ -63,22 +63,25 @@ class Score:
 
     choice: Choice
     sizes: tuple[int, ...]
+    weights: tuple[float, ...]
+    """How much each attribute matters; a pair matters as the product of its two."""
+    pairs: tuple[View, ...]
     marginal_worths: tuple[float, ...]
-    pair_cells: tuple[int, ...]
     pair_worths: tuple[float, ...]
 
     def marginal_error(self, people: int) -> float:
         """Mean AVD of an attribute, were every answer equally likely."""
         errors = (spread(cells, worth * people) for cells, worth in zip(self.sizes, self.marginal_worths, strict=True))
-        return _mean([min(1.0, error) for error in errors])
+        return _mean([min(1.0, error) for error in errors], self.weights)
 
     def pair_error(self, people: int) -> float:
         """Mean AVD of a pair by an unshrunk estimate, were every cell equally likely."""
-        return _mean([min(1.0, error) for error in self._pair_spreads(people)])
+        return _mean([min(1.0, error) for error in self._pair_spreads(people)], self._pair_weights)
 
     def shrunk_pair_error(self, people: int) -> float:
         """The same where noise is shrunk towards independence, which is itself off by about INDEPENDENCE."""
-        return _mean([INDEPENDENCE / (1 + INDEPENDENCE / error) if error else 0.0 for error in self._pair_spreads(people)])
+        left = [INDEPENDENCE / (1 + INDEPENDENCE / error) if error else 0.0 for error in self._pair_spreads(people)]
+        return _mean(left, self._pair_weights)
 
     def typical_spread(self, people: int) -> float:
         """The median over pairs of the unshrunk error; above 1 where reports tell next to nothing."""
@@ -86,7 +89,12 @@ class Score:
         return spreads[len(spreads) // 2] if spreads else 0.0
 
     def _pair_spreads(self, people: int) -> list[float]:
-        return [spread(cells, worth * people) for cells, worth in zip(self.pair_cells, self.pair_worths, strict=True)]
+        cells = (self.sizes[a] * self.sizes[b] for a, b in self.pairs)
+        return [spread(n_cells, worth * people) for n_cells, worth in zip(cells, self.pair_worths, strict=True)]
+
+    @property
+    def _pair_weights(self) -> list[float]:
+        return [self.weights[a] * self.weights[b] for a, b in self.pairs]
 
 
 def spread(n_cells: int, worth: float) -> float:
@@ -127,20 +135,27 @@ def choices(sizes: Sizes, epsilon: float) -> Iterator[Choice]:
     yield Choice("subset", AllAttributes(), False)
 
 
-def score_of(choice: Choice, sizes: Sizes, noises: Noises) -> Score:
-    """The score of a choice whose noise is known."""
+def score_of(choice: Choice, sizes: Sizes, noises: Noises, weights: Sequence[float] | None = None) -> Score:
+    """The score of a choice whose noise is known. weights: how much each attribute matters; all the same unless given."""
     covered = _views(choice.view, sizes)
     singles = tuple(_worth(choice, covered, (position,), sizes, noises) for position in range(len(sizes)))
     pairs = list(combinations(range(len(sizes)), 2))
     pairs = pairs[:: max(1, len(pairs) // MOST_PAIRS)]
-    cells = tuple(sizes[a] * sizes[b] for a, b in pairs)
     worths = tuple(_worth(choice, covered, pair, sizes, noises) for pair in pairs)
-    return Score(choice, tuple(sizes), singles, cells, worths)
+    return Score(choice, tuple(sizes), tuple(weights or (1.0,) * len(sizes)), tuple(pairs), singles, worths)
 
 
-def ranked(found: Iterable[Choice], sizes: Sizes, epsilon: float, *, people: int = PEOPLE, goal: str = "pairs") -> list[Score]:
+def ranked(
+    found: Iterable[Choice],
+    sizes: Sizes,
+    epsilon: float,
+    *,
+    people: int = PEOPLE,
+    goal: str = "pairs",
+    weights: Sequence[float] | None = None,
+) -> list[Score]:
     """The best first. goal: "marginals", or anything else for pairs."""
-    scores = [score(choice, sizes, epsilon) for choice in found]
+    scores = [score(choice, sizes, epsilon, weights) for choice in found]
     marginal = goal == "marginals" or len(sizes) == 1
 
     def rank(one: Score) -> tuple[float, str]:
@@ -150,9 +165,9 @@ def ranked(found: Iterable[Choice], sizes: Sizes, epsilon: float, *, people: int
     return sorted(scores, key=rank)
 
 
-def score(choice: Choice, sizes: Sizes, epsilon: float) -> Score:
+def score(choice: Choice, sizes: Sizes, epsilon: float, weights: Sequence[float] | None = None) -> Score:
     """The score of a choice at a total epsilon."""
-    return score_of(choice, sizes, lambda n_cells, n_blocks: noise(choice.mechanism, n_cells, epsilon / n_blocks))
+    return score_of(choice, sizes, lambda n_cells, n_blocks: noise(choice.mechanism, n_cells, epsilon / n_blocks), weights)
 
 
 @dataclass(frozen=True)
@@ -232,5 +247,6 @@ def fill_cells(epsilon: float, share: int = CELLS_PER_ODDS) -> int:
     return int(min(math.exp(min(epsilon, 60.0)) / share, LARGEST_INTEGER))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
+def _mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = sum(weights)
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total if total > 0 else 0.0

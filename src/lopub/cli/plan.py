@@ -34,6 +34,9 @@ def plan(
     margin: Annotated[
         list[Path] | None, typer.Option(metavar="FILE", help="Known shares of an attribute: csv. May be repeated.")
     ] = None,
+    weight: Annotated[
+        list[str] | None, typer.Option(metavar="A=W", help="An attribute that matters W times as much. May be repeated.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the finished campaign.")] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Of the trials.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -51,7 +54,7 @@ def plan(
         raise StoreError(f"{output} exists already; choose another name or use --force")
     domain, terms = read_questions(campaign_file)
     crowd = population_of(domain, table_file, margin or [])
-    options: dict[str, Any] = {"goal": goal, "population": crowd, "seed": seed}
+    options: dict[str, Any] = {"goal": goal, "population": crowd, "seed": seed, "weights": weights_of(weight or [])}
     with working("trying plans"):
         if people is None:
             people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **options)
@@ -99,6 +102,14 @@ def population_of(domain: Domain, table_file: Path | None, margins: list[Path]) 
         return Population.uniform(domain)
     known = [JointDistribution.from_csv(path, domain) for path in margins]
     return Population.with_shares(domain, {one.names[0]: one.marginal(one.names[:1]).probabilities.tolist() for one in known})
+
+
+def weights_of(texts: list[str]) -> dict[str, float]:
+    """age=3 -> {"age": 3.0}."""
+    try:
+        return {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
+    except ValueError:
+        raise typer.BadParameter("--weight takes ATTRIBUTE=NUMBER, as in age=3") from None
 
 
 def described(found: Plan) -> dict[str, Any]:

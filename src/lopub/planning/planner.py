@@ -1,7 +1,7 @@
 """The planner: theory ranks the choices, the few best are tried with the real estimator, and the best of those is taken."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,8 +103,9 @@ class Plan:
     def error_with(self, *, people: float = 1.0, epsilon: float = 1.0) -> float:
         """Expected error with so many times the people or the epsilon: what was tried, scaled as theory says, with the choice
         that is then best."""
-        there = ranked(choices(self.domain.sizes, self.epsilon * epsilon), self.domain.sizes, self.epsilon * epsilon)
+        sizes, then = self.domain.sizes, self.epsilon * epsilon
         n = max(1, round(self.people * people))
+        there = ranked(choices(sizes, then), sizes, then, people=n, goal=self.goal, weights=self.best.score.weights)
         ratio = theory(there[0], self.goal, n) / theory(self.best.score, self.goal, self.people)
         return min(1.0, self.error * ratio)
 
@@ -120,6 +121,7 @@ def plan(
     epsilon: float,
     goal: str = "pairs",
     population: Population | None = None,
+    weights: Mapping[str, float] | None = None,
     n_tried: int = N_TRIED,
     seed: int = 0,
     told: Callable[[str], None] | None = None,
@@ -127,12 +129,13 @@ def plan(
     """How best to collect from so many people at this total epsilon.
 
     goal: "pairs" (also for a whole synthetic table) or "marginals". population: whom to try it on; uniform unless given.
-    told: before each trial, which choice it is of.
+    weights: of attributes that matter more, or less, than 1. told: before each trial, which choice it is of.
     """
     _check(people, epsilon, goal)
     crowd = population or Population.uniform(domain)
-    scores = ranked(choices(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal)
-    tries = _tries(scores, people, n_tried)
+    own = _weights(domain, weights or {})
+    scores = ranked(choices(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal, weights=own)
+    tries = _tries(scores, people, n_tried, known=crowd.table is not None)
     options = []
     for one in scores:
         trial = None
@@ -140,19 +143,28 @@ def plan(
             if told:
                 told(str(one.choice))
             n_pairs = 0 if goal == "marginals" else MOST_PAIRS
-            trial = tried(one.choice, crowd, people=people, epsilon=epsilon, seed=seed, most_pairs=n_pairs)
+            trial = tried(one.choice, crowd, people=people, epsilon=epsilon, seed=seed, most_pairs=n_pairs, weights=own)
         size = campaign_for(one.choice, crowd, epsilon).longest_report
         options.append(Option(one.choice, one, trial, size))
     options.sort(key=lambda option: (option.trial is None, _rank(option, goal, people, crowd)))
     return Plan(domain, people, epsilon, goal, crowd.label, crowd.table is not None, tuple(options))
 
 
-def _tries(scores: list[Score], people: int, n_tried: int) -> list[Score]:
-    """The best by theory that a trial can afford; and where noise drowns pairs, one question a person, which forgoes them."""
+def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:
+    """Of all attributes, 1 unless given."""
+    domain.positions(list(weights))
+    if any(not weight >= 0 for weight in weights.values()) or sum(weights.get(name, 1.0) for name in domain.names) <= 0:
+        raise DomainError("weights must not be negative, and at least one must be above 0")
+    return [weights.get(name, 1.0) for name in domain.names]
+
+
+def _tries(scores: list[Score], people: int, n_tried: int, *, known: bool) -> list[Score]:
+    """The best by theory that a trial can afford; and where noise drowns pairs, or it is known how much people's answers depend
+    on each other, also one question a person, which forgoes pairs."""
     able = [one for one in scores if affordable(one.choice, len(one.sizes))]
     single = [one for one in able if isinstance(one.choice.view, Sample) and one.choice.view.n_sampled == 1]
-    if single and scores[0].typical_spread(people) > DROWNED and single[0] not in able[:n_tried]:
-        return [*able[: n_tried - 1], single[0]]
+    if single and single[0] not in able[:n_tried] and (known or scores[0].typical_spread(people) > DROWNED):
+        return [*able[: n_tried if known else n_tried - 1], single[0]]
     return able[:n_tried]
 
 

@@ -1,5 +1,6 @@
 """A plan tried out: simulated people, simulated reports, the real estimator."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -52,27 +53,30 @@ def tried(
     epsilon: float,
     seed: int = 0,
     most_pairs: int = MOST_PAIRS,
+    weights: Sequence[float] | None = None,
 ) -> Trial:
-    """One trial. most_pairs: 0 leaves pairs out, which is faster."""
+    """One trial. most_pairs: 0 leaves pairs out, which is faster. weights: how much each attribute matters."""
     n = min(people, MOST_TRIED)
     crowd = population.people(n, seed)
     study = Study(simulate(crowd, campaign_for(choice, population, epsilon), seed=seed))
     d = len(population.domain)
     covered = [position for position in range(d) if study.n_covering((position,))]
     marginals = [study.marginal(p) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)]
-    marginal = float(np.mean([_avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)]))
+    own = np.ones(d) if weights is None else np.array(weights)
+    marginal = float(np.average([_avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)], weights=own))
     every = list(combinations(covered, 2))
     chosen = every[:: max(1, -(-len(every) // most_pairs))] if most_pairs else []
     joints = study.joints(chosen) if chosen else []
     truth = [_shares(crowd, pair) for pair in chosen]
     pair = [_avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
     blind = [_avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
+    both = [own[a] * own[b] for a, b in chosen]
     scale = float(np.sqrt(n / people))
     return Trial(
         n,
         marginal * scale,
-        float(np.mean(pair)) * scale if pair else float("nan"),
-        float(np.mean(blind)) if blind else float("nan"),
+        float(np.average(pair, weights=both)) * scale if pair else float("nan"),
+        float(np.average(blind, weights=both)) if blind else float("nan"),
     )
 
 

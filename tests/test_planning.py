@@ -138,6 +138,15 @@ def test_twice_the_people_is_better_and_half_the_epsilon_worse():
     assert found.error_with(people=2) < found.error < found.error_with(epsilon=0.5)
 
 
+def test_curves_fall_with_people_and_with_epsilon():
+    found = plan(FOUR, people=3000, epsilon=3)
+    for of in ("people", "epsilon"):
+        values, errors = zip(*found.curve(of), strict=True)
+        assert list(values) == sorted(values)
+        assert list(errors) == sorted(errors, reverse=True)
+    assert (3000, found.error) in found.curve("people")
+
+
 def test_noise_that_drowns_every_dependence_is_told_beforehand():
     assert plan(FOUR, people=100, epsilon=0.2).independence_wins
     assert not plan(FOUR, people=20_000, epsilon=6).independence_wins

@@ -124,6 +124,7 @@ def described(found: Plan) -> dict[str, Any]:
         "independence_wins": found.independence_wins,
         "error_with_twice_the_people": found.error_with(people=2),
         "error_with_half_the_epsilon": found.error_with(epsilon=0.5),
+        "curves": {of: [{of: value, "error": error} for value, error in found.curve(of)] for of in ("people", "epsilon")},
         "options": [described_option(option, found.people) for option in found.options],
     }
 
@@ -159,6 +160,10 @@ def print_plan(found: Plan) -> None:
         f"expected error of {what}: {found.error:.4f}; with twice the people {found.error_with(people=2):.4f}, with half the"
         f" epsilon {found.error_with(epsilon=0.5):.4f}"
     )
+    for of, form in (("people", ",.0f"), ("epsilon", "g")):
+        values = table(of, *(f"{value:{form}}" for value, _ in found.curve(of)))
+        values.add_row("error", *(f"{error:.3f}" for _, error in found.curve(of)))
+        out.print(values)
     if found.independence_wins:
         note(
             "warning: at this epsilon and with so few people, do not expect to learn which answers go together: a table of"

@@ -29,6 +29,8 @@ NEAR = 1.2
 CONVINCING = 0.95
 """A dependence estimate is worth having where its error is below this share of independence's."""
 INTERVAL = 1.96
+PEOPLE_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 DROWNED = 1.5
 """Expected AVD of an unshrunk pair, were every cell equally likely, above which held-out reports prefer independence."""
 
@@ -103,11 +105,19 @@ class Plan:
     def error_with(self, *, people: float = 1.0, epsilon: float = 1.0) -> float:
         """Expected error with so many times the people or the epsilon: what was tried, scaled as theory says, with the choice
         that is then best."""
+        if people == epsilon == 1:
+            return self.error
         sizes, then = self.domain.sizes, self.epsilon * epsilon
         n = max(1, round(self.people * people))
         there = ranked(choices(sizes, then), sizes, then, people=n, goal=self.goal, weights=self.best.score.weights)
         ratio = theory(there[0], self.goal, n) / theory(self.best.score, self.goal, self.people)
         return min(1.0, self.error * ratio)
+
+    def curve(self, of: str) -> list[tuple[float, float]]:
+        """(value, expected error) for an eighth to eight times the "people", or a quarter to four times the "epsilon"."""
+        factors = PEOPLE_FACTORS if of == "people" else EPSILON_FACTORS
+        here = self.people if of == "people" else self.epsilon
+        return [(here * factor, self.error_with(**{of: factor})) for factor in factors]
 
     def campaign(self, terms: Terms) -> Campaign:
         """The finished campaign."""

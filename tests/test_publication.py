@@ -490,7 +490,7 @@ def test_counts_of_direct_answers_have_their_reports_cap(family: str):
 
 
 def test_counts_of_bits_say_that_they_are_not_enough():
-    with pytest.raises(NeedsReports, match="counts of bits are not enough for a likelihood"):
+    with pytest.raises(NeedsReports, match="counts of bits are published with structure paper and method moments"):
         publish(count(batch_of("bloom-all")))
 
 

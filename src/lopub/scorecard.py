@@ -67,11 +67,10 @@ def _distances(scores: Evaluation) -> str:
 
 def _dependent_row(scores: Evaluation) -> list[list[str]]:
     """The pairs that depend most on each other, in the real table."""
-    if scores.dependent_mean is None:
+    if scores.dependent_mean is None or scores.dependent_independence is None:
         return []
-    blind = float(sum(score.product_of_real for score in scores.dependent) / len(scores.dependent))
     worst = max(score.avd for score in scores.dependent)
-    figures = [number(scores.dependent_mean, ".4f"), number(worst, ".4f"), f"{blind:.4f}"]
+    figures = [number(value, ".4f") for value in (scores.dependent_mean, worst, scores.dependent_independence)]
     return [["the most dependent pairs", number(len(scores.dependent), ","), *figures]]
 
 

@@ -60,13 +60,22 @@ class Evaluation:
         """Mean AVD of the most dependent pairs; None where there is no pair."""
         return mean([score.avd for score in self.dependent]) if self.dependent else None
 
+    @property
+    def dependent_independence(self) -> float | None:
+        """What independence would be off by on those pairs."""
+        return mean([score.product_of_real for score in self.dependent]) if self.dependent else None
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; numbers are not rounded."""
         return {
             "n_real": self.n_real,
             "n_synthetic": self.n_synthetic,
             "avd": {str(way.k): _way_dict(way) for way in self.ways},
-            "dependent": {"mean": self.dependent_mean, "sets": [asdict(score) for score in self.dependent]},
+            "dependent": {
+                "mean": self.dependent_mean,
+                "product_of_real": self.dependent_independence,
+                "sets": [asdict(score) for score in self.dependent],
+            },
             "edges": {
                 "phi": self.edges.phi,
                 "n_found": len(self.edges.found),

@@ -195,3 +195,11 @@ def test_no_file_at_all_is_a_mistake_of_use(collected: Path, tmp_path: Path):
 def test_help_has_an_example():
     shown = lopub("count", "--help").stdout
     assert "lopub count campaign.json monday.parquet tuesday.parquet" in " ".join(shown.split())
+
+
+def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_written(collected: Path, tmp_path: Path) -> None:
+    """A csv table in place of reports would else become counts of nobody."""
+    result = lopub("count", "campaign.json", "people.csv", "-o", str(tmp_path / "c.parquet"), cwd=collected)
+    assert result.returncode == 1
+    assert "no report of campaign" in result.stderr
+    assert not (tmp_path / "c.parquet").exists()

@@ -102,6 +102,15 @@ def test_a_finished_campaign_is_expected_to_give_what_its_choice_is():
     assert 0 < expected(bloom).marginal_error(10_000) < 0.1
 
 
+def test_symmetric_unary_noise_is_that_of_its_own_law():
+    """Not that of the optimized kind at the same epsilon."""
+    campaign = make_campaign(domain_of(10), Terms(name="t"), Wish(flip_probability=0.5, mechanism="unary"))
+    law = campaign.channels((0,))[0].law()
+    mean = float(law.q + (law.p - law.q) / 10)
+    worth = 1 / (10 * mean * (1 - mean) / float(law.p - law.q) ** 2 + (0 if campaign.jointly else 1 / 10))
+    assert expected(campaign).marginal_worths[0] == pytest.approx(worth, rel=1e-6)
+
+
 # ---- plans
 
 

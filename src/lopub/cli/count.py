@@ -10,7 +10,7 @@ from lopub.campaign import Campaign
 from lopub.cli.console import note, say, working
 from lopub.counts import Counts, is_counts, load_counts
 from lopub.counts import count as counted
-from lopub.errors import StoreError
+from lopub.errors import StoreError, TooFewReports
 
 
 def count(
@@ -34,8 +34,10 @@ def count(
     with working("counting"):
         parts = [load_counts(file, campaign) if is_counts(file) else counted(walk_reports(file, campaign)) for file in files]
         total = sum(parts[1:], start=parts[0])
-    total.save(output, force=force)
     note_refused(total)
+    if not len(total):
+        raise TooFewReports(f"no report of campaign {campaign.id[:16]}… is in {', '.join(map(str, files))}")
+    total.save(output, force=force)
     say(f"{len(total):,} reports of campaign {campaign.id[:16]}… counted, {len(total.tables):,} tables")
     say(f"written: {output}")
 

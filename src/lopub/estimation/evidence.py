@@ -51,11 +51,6 @@ class Evidence:
     def n_reports(self) -> int:
         return sum(part.n_reports for part in self.parts)
 
-    @property
-    def covers_all(self) -> bool:
-        """Whether some reports are about the whole clique at once; otherwise it is not identified."""
-        return any(len(part.axes) == len(self.shape) and part.n_reports for part in self.parts)
-
     def within(self, folds: Folds) -> "Evidence":
         return Evidence(self.shape, tuple(part.within(folds) for part in self.parts))
 

@@ -1,9 +1,11 @@
 """What a finished campaign is expected to give, in closed form."""
 
 from lopub.campaign import Campaign
-from lopub.choice import Choice, Score, score_of
+from lopub.choice import Choice, Score, noise, score_of
 from lopub.domain import Categorical
-from lopub.mechanism import Bloom, Law
+from lopub.mechanism import Bloom, Law, Unary
+
+TWO = Categorical(name="two", values=("0", "1"))
 
 
 def expected(campaign: Campaign) -> Score:
@@ -13,24 +15,19 @@ def expected(campaign: Campaign) -> Score:
 
 
 def _noise(campaign: Campaign, n_cells: int, n_blocks: int) -> float:
-    """v of a block of so many candidates; a Bloom filter's h bits are averaged over."""
+    """v of a block of so many candidates."""
     mechanism = campaign.mechanism
     if isinstance(mechanism, Bloom):
         law = campaign.coded_channels[0].law()  # the noise is the same for all filters of one view size
-        return _of_law(law, n_bits=law.n_bits)
-    stand_in = Categorical(name="x", values=tuple(map(str, range(2))))
-    channel = mechanism.channel((stand_in,), n_blocks)
-    return _resized(channel.law(), mechanism.name, n_cells)
+        return _of_bits(law, law.n_bits)
+    law = mechanism.channel((TWO,), n_blocks).law()
+    if isinstance(mechanism, Unary):  # its p and q are the same for every number of candidates
+        return _of_bits(law, n_cells)
+    return noise(mechanism.name, n_cells, law.slope)  # the slope is the block's epsilon, whatever its candidates
 
 
-def _of_law(law: Law, n_bits: int) -> float:
+def _of_bits(law: Law, n_bits: int) -> float:
+    """From p and q; the h bits of a candidate's filter are averaged over."""
     p, q = float(law.p), float(law.q)
     mean = q + (p - q) * law.weight / n_bits
     return mean * (1 - mean) / (p - q) ** 2 / law.weight
-
-
-def _resized(law: Law, mechanism: str, n_cells: int) -> float:
-    """The closed form at the block's own epsilon, which a block of two candidates tells as well as any."""
-    from lopub.choice import noise
-
-    return noise(mechanism, n_cells, law.slope)

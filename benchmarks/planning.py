@@ -28,6 +28,7 @@ N_SEEDS = 6
 """Of errors of marginals, which are quick."""
 N_PEOPLE = 15_000
 """Random records of each table that the grid is simulated on."""
+TO_THE_END = {"tolerance": 1e-8, "most_evaluations": 20_000}
 NEAR = 1.15
 """Plans within this factor of the best after one seed are simulated again."""
 RESULTS = Path(__file__).parent / "results" / "planning.csv"
@@ -98,7 +99,8 @@ def marginals_on(population: Population, choice: Choice, table: Dataset, epsilon
 
 
 def against_the_paper() -> None:
-    """Converged em pairs from the paper's Bloom at the same total epsilon."""
+    """Converged em pairs from the paper's Bloom at the same total epsilon. At epsilon 4 the usual tolerance ends a fit halfway
+    (0.43 of the dependent pairs instead of 0.59), so those are run to the end; all pairs are not, to the paper's good."""
     table = public_table("adult")
     names = table.domain.names
     pairs = list(combinations(names, 2))
@@ -108,7 +110,10 @@ def against_the_paper() -> None:
         figures = []
         for seed in (1, 2):
             wish = Wish(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False)
-            paper = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), wish), seed=seed)).pairs(method="em")
+            study = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), wish), seed=seed))
+            paper = study.pairs(method="em")
+            cliques = [study.clique(pair) for pair in dependent]
+            paper |= dict(zip(dependent, study.joints(cliques, "em", **TO_THE_END), strict=True))
             choice = plan(table.domain, people=len(table), epsilon=epsilon).best.choice
             ours = Study(simulate(table, campaign_for(choice, Everybody(table), epsilon), seed=seed)).pairs()
             for of in (pairs, dependent):

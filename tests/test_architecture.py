@@ -16,22 +16,24 @@ PLAN = [
     {"domain"},
     {"schema", "mechanism", "view", "terms"},
     {"campaign", "choice"},
-    {"draft", "report"},
+    {"draft", "report", "prediction"},
     {"client"},
     {"dataset", "joint", "compiling"},
     {"infer", "batch"},
     {"simulation", "counts", "catalogue"},
     {"estimation", "dependence"},
-    {"planning", "junction"},
+    {"junction"},
     {"synthesis", "evaluation"},
     {"plots", "pages"},
     {"publication", "scorecard"},
+    {"planning"},
     {"service", "reproduce"},
     {"cli"},
 ]
 """Rooms on one line do not see each other. `exact`, `canonical`, `randomness` and `files` are what `domain`, the
 mechanisms and the views share; `schema` and `terms` keep `domain` and `campaign` small; `draft` makes campaigns, `infer`
-domains. Where a public verb would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
+domains; `prediction` says what a campaign will give, `planning` tries it out as far as the publication. Where a public verb
+would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
 
 LINE_OF = {room: number for number, rooms in enumerate(PLAN) for room in rooms}
 STANDARD_LIBRARY_ONLY = {room for room, number in LINE_OF.items() if number <= LINE_OF["client"]}

@@ -2,20 +2,22 @@
 
 import json
 import math
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lopub import Population, ReportBatch, Terms, Wish, make_campaign, plan, simulate
+from lopub import Population, ReportBatch, Terms, Wish, make_campaign, plan, publish, simulate
 from lopub.catalogue import ALUMNI
 from lopub.choice import Choice, choices, noise, ranked, score, spread, usual_choices
 from lopub.cli import app
 from lopub.domain import Categorical, Domain
 from lopub.errors import CampaignError, DomainError, LopubError, TooFewReports
 from lopub.estimation import Study
-from lopub.planning import epsilon_needed, expected, people_needed
+from lopub.planning import epsilon_needed, people_needed
+from lopub.prediction import expected
 from lopub.view import AllAttributes, Fill, Listed, Sample
 
 
@@ -142,6 +144,16 @@ def test_the_error_that_a_plan_predicts_on_a_table_is_what_comes_out():
     assert found.error == pytest.approx(np.mean(errors), rel=0.2)
 
 
+def test_a_plan_for_a_table_predicts_the_error_of_the_table_that_is_published():
+    table = ALUMNI.people(6000, seed=1)
+    found = plan(table.domain, people=6000, epsilon=6, goal="table", population=Population.of_table(table), n_tried=1)
+    published = publish(simulate(table, found.campaign(Terms(name="t")), seed=5), seed=5).synthetic
+    pairs = list(combinations(table.domain.names, 2))
+    error = np.mean([np.abs(published.counts(pair) - table.counts(pair)).sum() / 2 / len(table) for pair in pairs])
+    assert error / found.error == pytest.approx(1, abs=0.3)
+    assert found.error != found.best.error("pairs", 6000)
+
+
 def test_twice_the_people_is_better_and_half_the_epsilon_worse():
     found = plan(FOUR, people=3000, epsilon=3)
     assert found.error_with(people=2) < found.error < found.error_with(epsilon=0.5)
@@ -209,7 +221,7 @@ def test_epsilon_needed_reaches_the_wanted_error():
         (lambda: plan(FOUR, people=10, epsilon=0), CampaignError, "epsilon must be above 0, got 0"),
         (lambda: plan(FOUR, people=10, epsilon=-1), CampaignError, "epsilon must be above 0, got -1"),
         (lambda: plan(FOUR, people=0, epsilon=1), TooFewReports, "people must be at least 1, got 0"),
-        (lambda: plan(FOUR, people=10, epsilon=1, goal="fame"), DomainError, "goal must be one of pairs, marginals, got 'fame'"),
+        (lambda: plan(FOUR, people=10, epsilon=1, goal="fame"), DomainError, "goal must be one of pairs, marginals, table, got 'fame'"),
         (lambda: people_needed(FOUR, epsilon=1, error=0), DomainError, "error must lie between 0 and 1, got 0"),
         (lambda: epsilon_needed(FOUR, people=50, error=1e-6), TooFewReports, "the nearest is"),
         (lambda: Population.with_shares(FOUR, {"a0": [1.0]}), DomainError, "shares of attribute 'a0' must be 4 numbers"),

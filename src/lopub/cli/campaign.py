@@ -15,7 +15,7 @@ from lopub.draft import Wish, draft_from_file, make_campaign
 from lopub.errors import DomainError
 from lopub.exact import decimal_up
 from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.planning import expected
+from lopub.prediction import expected
 from lopub.terms import Terms
 from lopub.view import view_from_text
 

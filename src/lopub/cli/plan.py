@@ -17,7 +17,7 @@ from lopub.planning import plan as planned
 from lopub.terms import Terms
 
 N_SHOWN = 5
-WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes"}
+WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes", "table": "pairs of the synthetic table"}
 
 
 def plan(
@@ -27,7 +27,7 @@ def plan(
     error: Annotated[
         float | None, typer.Option(metavar="X", help="Wanted mean AVD; then people or epsilon is left out and found.")
     ] = None,
-    goal: Annotated[str, typer.Option(metavar="G", help="pairs (also for a synthetic table) or marginals.")] = "pairs",
+    goal: Annotated[str, typer.Option(metavar="G", help="pairs, marginals, or table (a synthetic table; slower).")] = "pairs",
     table_file: Annotated[
         Path | None, typer.Option("--table", metavar="FILE", help="A public table like the people, to try plans on.")
     ] = None,
@@ -131,6 +131,7 @@ def described(found: Plan) -> dict[str, Any]:
 
 def described_option(option: Option, people: int) -> dict[str, Any]:
     trial = option.trial
+    errors = {} if trial is None else vars(trial)
     return {
         "mechanism": option.choice.mechanism,
         "view": str(option.choice.view),
@@ -139,8 +140,13 @@ def described_option(option: Option, people: int) -> dict[str, Any]:
         "theory": {"marginals": option.score.marginal_error(people), "pairs": option.score.shrunk_pair_error(people)},
         "tried": None
         if trial is None
-        else {"marginals": trial.marginal_error, "pairs": None if trial.pair_error != trial.pair_error else trial.pair_error},
+        else {goal: _known_error(errors[f"{goal.removesuffix('s')}_error"]) for goal in ("marginals", "pairs", "table")},
     }
+
+
+def _known_error(error: float) -> float | None:
+    """JSON knows no number that is none."""
+    return None if error != error else error
 
 
 def print_plan(found: Plan) -> None:
@@ -148,9 +154,10 @@ def print_plan(found: Plan) -> None:
     best = found.best
     say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.choice}")
     say(f"tried on: {found.population}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
-    shown = table("choice", "marginals", "pairs", "bytes a report", "", right=("marginals", "pairs", "bytes a report"))
+    goals = ("marginals", "pairs", "table") if found.goal == "table" else ("marginals", "pairs")
+    shown = table("choice", *goals, "bytes a report", "", right=(*goals, "bytes a report"))
     for option in found.options[:N_SHOWN]:
-        errors = [_shown(found.shown_error(option, goal)) for goal in ("marginals", "pairs")]
+        errors = [_shown(found.shown_error(option, goal)) for goal in goals]
         how = "tried" if option.trial else "by theory"
         shown.add_row(str(option.choice), *errors, f"{option.report_bytes}", how)
     out.print(shown)

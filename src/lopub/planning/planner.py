@@ -14,8 +14,8 @@ from lopub.planning.trial import MOST_PAIRS, Trial, affordable, campaign_for, tr
 from lopub.terms import Terms
 from lopub.view import Sample
 
-GOALS = ("pairs", "marginals")
-"""What a collection is for; a whole synthetic table is as good as its pairs."""
+GOALS = ("pairs", "marginals", "table")
+"""What a collection is for. A synthetic table is ranked by theory like its pairs; a trial publishes one and scores that."""
 N_TRIED = 3
 MOST_PEOPLE = 10**10
 EPSILONS = (0.01, 50.0)
@@ -48,8 +48,9 @@ class Option:
     def error(self, goal: str, people: int) -> float:
         """Mean AVD: tried where it was tried, else by theory."""
         if self.trial is not None:
-            single = goal == "marginals" or len(self.score.sizes) == 1
-            return self.trial.marginal_error if single else self.trial.pair_error
+            if goal == "marginals" or len(self.score.sizes) == 1:
+                return self.trial.marginal_error
+            return self.trial.table_error if goal == "table" else self.trial.pair_error
         return theory(self.score, goal, people)
 
 
@@ -138,7 +139,7 @@ def plan(
 ) -> Plan:
     """How best to collect from so many people at this total epsilon.
 
-    goal: "pairs" (also for a whole synthetic table) or "marginals". population: whom to try it on; uniform unless given.
+    goal: "pairs", "marginals" or "table" (a whole synthetic table). population: whom to try it on; uniform unless given.
     weights: of attributes that matter more, or less, than 1. told: before each trial, which choice it is of.
     """
     _check(people, epsilon, goal)
@@ -152,12 +153,16 @@ def plan(
         if one in tries:
             if told:
                 told(str(one.choice))
-            n_pairs = 0 if goal == "marginals" else MOST_PAIRS
-            trial = tried(one.choice, crowd, people=people, epsilon=epsilon, seed=seed, most_pairs=n_pairs, weights=own)
+            trial = _trial(one.choice, crowd, goal, people=people, epsilon=epsilon, seed=seed, weights=own)
         size = campaign_for(one.choice, crowd, epsilon).longest_report
         options.append(Option(one.choice, one, trial, size))
     options.sort(key=lambda option: (option.trial is None, _rank(option, goal, people, crowd)))
     return Plan(domain, people, epsilon, goal, crowd.label, crowd.table is not None, tuple(options))
+
+
+def _trial(choice: Choice, crowd: Population, goal: str, **options: Any) -> Trial:
+    n_pairs = 0 if goal == "marginals" else MOST_PAIRS
+    return tried(choice, crowd, most_pairs=n_pairs, with_table=goal == "table", **options)
 
 
 def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:

@@ -13,6 +13,7 @@ from lopub.draft import Wish, make_campaign
 from lopub.estimation import Study
 from lopub.joint import Probabilities
 from lopub.planning.population import Population
+from lopub.publication import publish
 from lopub.simulation import simulate
 from lopub.terms import Terms
 
@@ -33,6 +34,8 @@ class Trial:
     pair_error: float
     independence_error: float
     """Of the product of the estimated marginals: what a pair estimate must beat."""
+    table_error: float
+    """Of the pairs of a synthetic table that is published from the reports; not a number where none was."""
 
 
 def campaign_for(choice: Choice, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
@@ -54,11 +57,14 @@ def tried(
     seed: int = 0,
     most_pairs: int = MOST_PAIRS,
     weights: Sequence[float] | None = None,
+    with_table: bool = False,
 ) -> Trial:
-    """One trial. most_pairs: 0 leaves pairs out, which is faster. weights: how much each attribute matters."""
+    """One trial. most_pairs: 0 leaves pairs out, which is faster. weights: how much each attribute matters.
+    with_table: whether a synthetic table is published and scored, too, which is slower."""
     n = min(people, MOST_TRIED)
     crowd = population.people(n, seed)
-    study = Study(simulate(crowd, campaign_for(choice, population, epsilon), seed=seed))
+    reports = simulate(crowd, campaign_for(choice, population, epsilon), seed=seed)
+    study = Study(reports)
     d = len(population.domain)
     covered = [position for position in range(d) if study.n_covering((position,))]
     marginals = [study.marginal(p) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)]
@@ -70,14 +76,15 @@ def tried(
     truth = [_shares(crowd, pair) for pair in chosen]
     pair = [_avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
     blind = [_avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
+    table = publish(reports, seed=seed).synthetic if with_table else None
+    made = [_avd(_shares(table, pair), true) for pair, true in zip(chosen, truth, strict=True)] if table is not None else []
     both = [own[a] * own[b] for a, b in chosen]
     scale = float(np.sqrt(n / people))
-    return Trial(
-        n,
-        marginal * scale,
-        float(np.average(pair, weights=both)) * scale if pair else float("nan"),
-        float(np.average(blind, weights=both)) if blind else float("nan"),
-    )
+    return Trial(n, marginal * scale, _mean(pair, both) * scale, _mean(blind, both), _mean(made, both) * scale)
+
+
+def _mean(errors: list[float], weights: list[float]) -> float:
+    return float(np.average(errors, weights=weights)) if errors else float("nan")
 
 
 def _shares(crowd: Dataset, part: tuple[int, ...]) -> Probabilities:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lopub.choice import MEAN_DEVIATION
 from lopub.exact import decimal_up
 from lopub.joint import JointDistribution
-from lopub.planning import expected
+from lopub.prediction import expected
 from lopub.publication.stages import Publication
 
 MOSTLY = 0.5

@@ -53,6 +53,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
         },
         "settings": {
             "method": settings.method,
+            "stop": settings.stop,
             "structure": settings.structure,
             "phi": publication.phi,
             "pruning": None if pruning is None else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},

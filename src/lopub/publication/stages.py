@@ -52,6 +52,8 @@ class Settings:
     phi: float | None = None
     """Dependency degree of structure paper; PHI unless given."""
     pruning: Pruning | None = None
+    stop: Literal["change", "paper"] = "change"
+    """When em and hybrid end: once no cell changes any more, or as the paper's Algorithm 1 does, which is sooner."""
     most_cells: int | None = None
     """Cells of the largest clique joint; None: from the number of reports."""
     rows: int | None = None
@@ -77,6 +79,10 @@ class Settings:
         if self.structure != "paper" and (self.pruning is not None or self.phi is not None):
             what = "pruning" if self.pruning is not None else "phi"
             raise DomainError(f"{what} is a part of structure paper")
+        if self.stop not in ("change", "paper"):
+            raise DomainError(f"stop must be change or paper, got {self.stop!r}")
+        if self.stop == "paper" and self.method not in ("em", "hybrid"):
+            raise DomainError(f"stop paper is for method em or hybrid, not {self.method}")
         if self.rows is not None and self.rows < 1:
             raise DomainError(f"rows must be at least 1, got {self.rows}")
         if self.rows is not None and self.rows > MOST_ROWS:
@@ -89,6 +95,11 @@ class Settings:
             raise DomainError(f"numbers must be label or draw, got {self.numbers!r}")
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
+
+    @property
+    def estimator_options(self) -> dict[str, Any]:
+        """What the method is told beyond its defaults."""
+        return {"stop": "paper", "accelerate": False} if self.stop == "paper" else {}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -144,7 +155,7 @@ def publish(
 
     margins: known from elsewhere, such as a census: they take the place of what is estimated, and the rest is raked to them.
     settings: method, structure ("calibrated" or "paper"), phi and pruning (of the paper's structure), most_cells, rows, copies,
-    numbers ("label" or "draw"), seed; see `Settings`.
+    numbers ("label" or "draw"), stop (of em and hybrid), seed; see `Settings`.
     """
     chosen = Settings(**settings)
     told = progress or (lambda stage, n, total: None)
@@ -216,7 +227,9 @@ def _dependences(
     marginals = [marginal.probabilities for marginal in estimates.marginals]
     phi = PHI if settings.phi is None else settings.phi
     wanted = pairs_to_check(marginals, phi, settings.pruning)
-    pairs = estimates.pairs(wanted, settings.method, lambda n, total: told("estimating pairs", n, total))
+    pairs = estimates.pairs(
+        wanted, settings.method, lambda n, total: told("estimating pairs", n, total), **settings.estimator_options
+    )
     known = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
     if settings.structure == "calibrated":
         gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in known}
@@ -239,7 +252,9 @@ def _model(
         return joint
 
     if settings.structure == "paper" and settings.method != "moments" and isinstance(estimates.study.source, Reports):
-        found = [counted(clique, estimates.joint(clique, settings.method)) for clique in tree.cliques]
+        found = [
+            counted(clique, estimates.joint(clique, settings.method, **settings.estimator_options)) for clique in tree.cliques
+        ]
         whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
         return given_model(tree, [one.probabilities for one in found], whole)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}

@@ -1,0 +1,60 @@
+"""What classifiers learn from the synthetic tables over f, and how long it takes to make those (SVM, forest, overall time)."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from lopub.dataset import Dataset
+from lopub.evaluation.classifiers import predicted
+from lopub.publication import publish
+from lopub.reproduce.cells import Cell, Values
+from lopub.reproduce.crowds import bloom_reports, held_out, sampled, table_of
+from lopub.reproduce.settings import ESTIMATORS, PAPER_METHODS, TABLES, Scale
+
+NAME = "classification"
+OURS = "calibrated"
+"""Our structure and estimator, from the same Bloom reports."""
+NOT_PRIVATE = "not private"
+PAPER_CELLS = 5_000
+"""Cells of the largest clique that the paper's way may have; the paper names no bound, and without one does not end."""
+
+
+def cells(scale: Scale) -> Iterator[Cell]:
+    for name in scale.slow_tables:
+        for seed in range(scale.classification_seeds):
+            for flip in scale.slow_flips:
+                for method in (*PAPER_METHODS, OURS):
+                    yield Cell(experiment=NAME, table=name, seed=seed, x=flip, method=method)
+            yield Cell(experiment=NAME, table=name, seed=seed, x="0", method=NOT_PRIVATE)
+
+
+def measured(cell: Cell, directory: Path) -> Values:
+    """Mean rates on held-out records: SVM over the binary attributes, forest over all; and the seconds of a publication."""
+    table, whole = TABLES[cell.table], table_of(cell.table, directory)
+    training, test = (part(whole, table.sample, cell.seed) for part in (sampled, held_out))
+    if cell.method == NOT_PRIVATE:
+        guesses = [1 / size for size in whole.domain.sizes]
+        return rates(training, test, cell.seed) | {"guess": float(np.mean(guesses))}
+    reports = bloom_reports(training, table.n_bits, cell.x, cell.seed)
+    start = time.perf_counter()
+    if cell.method == OURS:
+        made = publish(reports, seed=cell.seed)
+    else:
+        name, options = ESTIMATORS[cell.method]
+        stop = options.get("stop", "change")
+        made = publish(reports, structure="paper", method=name, stop=stop, phi=table.phi, most_cells=PAPER_CELLS, seed=cell.seed)
+    seconds = time.perf_counter() - start
+    return rates(made.synthetic, test, cell.seed) | {"seconds": seconds}
+
+
+def rates(training: Dataset, test: Dataset, seed: int) -> dict[str, float]:
+    binary = [name for name in test.domain.names if test.domain[name].size == 2]
+    targets = {"svm": binary, "random_forest": list(test.domain.names)}
+    return {classifier: _rate(classifier, training, test, names, seed) for classifier, names in targets.items()}
+
+
+def _rate(classifier: str, training: Dataset, test: Dataset, targets: list[str], seed: int) -> float:
+    found = [(predicted(classifier, training, test, name, seed=seed) == test.column(name)).mean() for name in targets]
+    return float(np.mean(found))

@@ -1,0 +1,74 @@
+"""Estimation time and AVD of joints of k attributes over f (the paper's Figures of both)."""
+
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from lopub.dataset import Dataset
+from lopub.estimation import Study
+from lopub.estimation.maxent import Constraints, maximum_entropy
+from lopub.joint import Probabilities
+from lopub.reproduce.cells import Cell, Values
+from lopub.reproduce.crowds import paper_study
+from lopub.reproduce.loops import loop_seconds
+from lopub.reproduce.settings import ESTIMATORS, OUR_METHODS, PAPER_METHODS, TABLES, Scale
+from lopub.view import View
+
+NAME = "estimation"
+
+
+def cells(scale: Scale) -> Iterator[Cell]:
+    for table in TABLES.values():
+        for seed in range(scale.estimation_seeds):
+            for flip in scale.flips:
+                for k in table.dimensions:
+                    for method in (*PAPER_METHODS, *OUR_METHODS):
+                        yield Cell(
+                            experiment=NAME, table=table.name, seed=seed, x=flip, method=method, k=k, size=scale.sets_a_seed
+                        )
+
+
+def measured(cell: Cell, directory: Path) -> Values:
+    """Mean AVD and seconds a joint; of EM_JD also what a plain loop over reports would take."""
+    table = TABLES[cell.table]
+    records, study = paper_study(cell.table, directory, table.sample, cell.x, cell.seed)
+    errors, seconds, loops = [], [], []
+    study.marginals, study.counts  # shared by all joints, and by all methods  # noqa: B018
+    for clique in random_sets(len(records.domain), cell.k, cell.size, cell.seed):
+        start = time.perf_counter()
+        joint, n_evaluations = estimated(study, clique, cell.method)
+        seconds.append(time.perf_counter() - start)
+        errors.append(avd(joint, true_joint(records, clique)))
+        if cell.method == "EM_JD":
+            loops.append(loop_seconds(study, clique, n_evaluations))
+    values = {"avd": float(np.mean(errors)), "seconds": float(np.mean(seconds))}
+    return values | {"loop_seconds": float(np.mean(loops))} if loops else values
+
+
+def estimated(study: Study, clique: View, method: str) -> tuple[Probabilities, int]:
+    """The joint, and in how many evaluations; `moments` knows pairs, so a larger joint is that of largest entropy."""
+    name, options = ESTIMATORS[method]
+    if name == "moments" and len(clique) > 2:
+        pairs = {axes: study.joint_of((clique[axes[0]], clique[axes[1]]), name) for axes in combinations(range(len(clique)), 2)}
+        constraints = Constraints({axes: joint.probabilities for axes, joint in pairs.items()})
+        return maximum_entropy([study.marginal(position) for position in clique], constraints), 0
+    joint = study.joint_of(clique, name, **options)
+    return joint.probabilities, joint.fit.n_evaluations or 0
+
+
+def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]:
+    """Different sets of k attributes, as many as wanted or as there are."""
+    every = list(combinations(range(n_attributes), k))
+    rng = np.random.default_rng([k, seed])
+    return [every[number] for number in rng.permutation(len(every))[:n_sets]]
+
+
+def true_joint(records: Dataset, clique: View) -> Probabilities:
+    return records.counts([records.domain.names[position] for position in clique]) / len(records)
+
+
+def avd(one: Probabilities, other: Probabilities) -> float:
+    return float(np.abs(one - other).sum() / 2)

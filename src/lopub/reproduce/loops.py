@@ -1,0 +1,61 @@
+"""Algorithm 1 as it is written: a loop over reports and candidates, to be timed beside what never makes that table."""
+
+import math
+import time
+
+from lopub.estimation import Reports, Study
+from lopub.view import View
+
+N_TIMED = 4
+"""Reports that the loop is timed on; its time is proportional to their number."""
+MOST_CELLS = 100
+"""Candidates likewise."""
+
+
+def loop_seconds(study: Study, clique: View, n_evaluations: int) -> float:
+    """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed."""
+    laws = [study.campaign.channels(tuple(range(len(study.domain))))[position].law() for position in clique]
+    codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows or ()] for law in laws]
+    n_cells = math.prod(len(rows) for rows in codes)
+    reports = _reports(study, clique)[:N_TIMED]
+    start = time.perf_counter()
+    likelihoods = [_likelihoods(report, codes, float(laws[0].q)) for report in reports]
+    built = time.perf_counter()
+    _step(likelihoods)
+    stepped = time.perf_counter()
+    share = n_cells / len(likelihoods[0]) * study.n_covering(clique) / len(reports)
+    return share * ((built - start) + n_evaluations * (stepped - built))
+
+
+def _likelihoods(report: list[list[int]], codes: list[list[list[int]]], change: float) -> list[float]:
+    """P(report | candidate) of the first candidates, bit by bit."""
+    found = []
+    for number in range(min(MOST_CELLS, math.prod(len(rows) for rows in codes))):
+        likelihood, rest = 1.0, number
+        for bits, rows in zip(report, codes, strict=True):
+            rest, value = divmod(rest, len(rows))
+            for bit, code in zip(bits, rows[value], strict=True):
+                likelihood *= 1 - change if bit == code else change
+        found.append(likelihood)
+    return found
+
+
+def _step(likelihoods: list[list[float]]) -> list[float]:
+    """One EM step from uniform: posteriors report by report, then their mean."""
+    n_cells = len(likelihoods[0])
+    joint, following = [1 / n_cells] * n_cells, [0.0] * n_cells
+    for likelihood in likelihoods:
+        total = sum(p * value for p, value in zip(joint, likelihood, strict=True)) or 1.0
+        for cell, value in enumerate(likelihood):
+            following[cell] += joint[cell] * value / total / len(likelihoods)
+    return following
+
+
+def _reports(study: Study, clique: View) -> list[list[list[int]]]:
+    """The first reports: of each attribute its bits."""
+    source = study.source
+    if not isinstance(source, Reports):
+        raise TypeError("a loop over reports needs reports")
+    batch = source.batch
+    columns = [batch.block_bits(0, position) for position in clique]
+    return [[column[row].tolist() for column in columns] for row in range(min(N_TIMED, len(batch)))]

@@ -39,6 +39,7 @@ LINE_OF = {room: number for number, rooms in enumerate(PLAN) for room in rooms}
 STANDARD_LIBRARY_ONLY = {room for room, number in LINE_OF.items() if number <= LINE_OF["client"]}
 PRINTING = {"cli", "__main__"}
 CLOCKS = {"client", "service", "cli"}
+CONNECTING = {"asyncio", "ftplib", "http.client", "http.server", "smtplib", "socket", "ssl", "urllib.request", "uvicorn"}
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -102,6 +103,15 @@ def test_only_the_client_the_service_and_the_command_line_read_the_clock():
     for room, tree in modules():
         if room not in CLOCKS:
             assert not called(tree) & {"time.time", "datetime.now", "date.today", "datetime.datetime.now"}, room
+
+
+def test_only_the_client_the_service_and_the_catalogues_fetching_open_connections():
+    """Public tables are downloaded in one module, so that a reader who asks what LoPub sends where has one file to read. It is
+    in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        if CONNECTING & set(imported(ast.parse(path.read_text()))):
+            where = path.relative_to(SOURCE).with_suffix("").parts
+            assert where[0] in ("client", "service") or where == ("catalogue", "fetching"), path
 
 
 def test_randomness_comes_from_one_place_in_the_contract():

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign, count, demo, encode, estimate, evaluate, plan, publish
+from lopub.cli import campaign, count, data, demo, encode, estimate, evaluate, plan, publish
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.add_typer(campaign.app, name="campaign")
 app.command()(plan.plan)
+app.command()(data.data)
 app.command()(encode.encode)
 app.command()(count.count)
 app.command()(estimate.estimate)

@@ -50,13 +50,20 @@ def note(text: str) -> None:
 
 
 @contextmanager
-def working(title: str) -> Iterator[None]:
-    """A sign of life on a terminal while something takes its time; LoPub's warnings become notes at its end."""
-    with warnings.catch_warnings(record=True) as caught, err.status(title):
+def noted_warnings() -> Iterator[None]:
+    """LoPub's warnings become notes at the end of something that succeeds."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LopubWarning)
         yield
     for warning in caught:
         note(f"warning: {warning.message}")
+
+
+@contextmanager
+def working(title: str) -> Iterator[None]:
+    """A sign of life on a terminal while something takes its time; LoPub's warnings become notes at its end."""
+    with noted_warnings(), err.status(title):
+        yield
 
 
 def refuse(error: LopubError) -> NoReturn:

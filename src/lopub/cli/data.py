@@ -1,0 +1,104 @@
+"""`lopub data`: public tables, from their originals."""
+
+import hashlib
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+from lopub.catalogue.fetching import Told
+from lopub.catalogue.obtaining import Place, bring, download
+from lopub.catalogue.originals import SOURCES, Source
+from lopub.catalogue.preparation import Prepared
+from lopub.catalogue.tables import VARIABLE
+from lopub.cli.console import err, noted_warnings, print_json, say
+
+
+class Known(StrEnum):
+    """The tables of the paper's evaluation."""
+
+    ADULT = "adult"
+    RETAIL = "retail"
+    TPCE = "tpce"
+
+
+def data(
+    name: Annotated[Known, typer.Argument(metavar="adult|retail|tpce", help="Which table.", show_default=False)],
+    directory: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help=f"Where tables lie. Default: {VARIABLE} if set, else data."),
+    ] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option("--from", metavar="FILE", help="An original, or a directory with them, packed or not; repeatable."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option("--url", metavar="BASE", help="A mirror: the address under which the originals lie, packed or not."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the table if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+) -> None:
+    """Prepare a public table of the paper's evaluation from its originals, downloaded or brought, checked by SHA-256.
+
+    A download that broke off is resumed by the next call. TPC-E has no public download; its two prepared files are brought with
+    `--from`.
+
+    Example: `lopub data adult -o tables`
+    """
+    if files and base is not None:
+        raise typer.BadParameter("give either --from or --url, not both")
+    source = SOURCES[name.value]
+    place = Place(directory or Path(os.environ.get(VARIABLE) or "data"), source.name)
+    if files:
+        prepared = bring(source, place, files, force=force)
+    else:
+        with noted_warnings(), _shown() as told:
+            prepared = download(source, place, base=base, force=force, told=told)
+    _print(source, place, prepared, as_json=as_json)
+
+
+@contextmanager
+def _shown() -> Iterator[Told]:
+    """Bytes of every original as they come, on a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+
+        def told(original: str, n_bytes: int, total: int | None) -> None:
+            if original not in tasks:
+                tasks[original] = bar.add_task(original)
+            bar.update(tasks[original], completed=n_bytes, total=total)
+
+        yield told
+
+
+def _print(source: Source, place: Place, prepared: Prepared, *, as_json: bool) -> None:
+    if as_json:
+        print_json(_summary(source, place, prepared))
+        return
+    say(f"{source.name}: {prepared.n_records:,} records of {prepared.n_attributes} attributes")
+    say(f"written: {place.table}")
+    say(f"written: {place.domain}")
+    say(f"licence: {source.licence}")
+    say(f"cite: {source.citation}")
+    say(f"To use it: export {VARIABLE}={shlex.quote(str(place.directory.absolute()))}")
+
+
+def _summary(source: Source, place: Place, prepared: Prepared) -> dict[str, Any]:
+    contents = ((place.table, prepared.csv), (place.domain, prepared.domain))
+    return {
+        "name": source.name,
+        "n_records": prepared.n_records,
+        "n_attributes": prepared.n_attributes,
+        "directory": str(place.directory),
+        "files": [{"path": str(path), "unpacked_sha256": hashlib.sha256(content).hexdigest()} for path, content in contents],
+        "licence": source.licence,
+        "citation": source.citation,
+    }

@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -33,6 +34,7 @@ MOST_NODES = 60
 """Attributes, or cliques, that can be told apart in a drawing."""
 MOST_POINTS = 2000
 LABEL_LENGTH = 24
+MARKERS = "osD^v<>PX*"
 
 
 @contextmanager
@@ -173,6 +175,39 @@ def _tree_places(parents: Sequence[int | None]) -> tuple[list[int], list[float]]
     for root in children.get(None, []):
         put(root)
     return depth, place
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a drawing. spreads: half the length of the error bar at each point."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    spreads: Sequence[float]
+    faint: bool = False
+
+
+def lines(drawn: Sequence[Line], *, title: str, x_label: str, y_label: str, logarithmic: bool = False) -> str:
+    """Lines with error bars, as a picture that stands in a file of its own, on white."""
+    with _figure(5.4, 3.6) as figure:
+        figure.patch.set_facecolor("white")
+        axes = figure.add_subplot()
+        for number, line in enumerate(drawn):
+            style = {"color": "#8a8f98", "linestyle": "--"} if line.faint else {"color": f"C{number % 10}"}
+            axes.errorbar(
+                line.x, line.y, yerr=line.spreads, label=line.label, marker=MARKERS[number % len(MARKERS)], capsize=2,
+                linewidth=1.2, markersize=4, **style,
+            )  # fmt: skip
+        axes.set(xlabel=x_label, ylabel=y_label, title=title)
+        if logarithmic:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        data = io.StringIO()
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+        return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
 
 
 def scatter(x: NDArray[np.float64], y: NDArray[np.float64], *, x_label: str, y_label: str, name: str, description: str) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign, count, data, demo, encode, estimate, evaluate, plan, publish
+from lopub.cli import campaign, count, data, demo, encode, estimate, evaluate, plan, publish, reproduce
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -25,6 +25,7 @@ app.command()(count.count)
 app.command()(estimate.estimate)
 app.command()(publish.publish)
 app.command()(evaluate.evaluate)
+app.command()(reproduce.reproduce)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,6 +1,7 @@
 """The page of a run, made of its csv files alone: claims, what is better, worse and out of reach, figures."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from lopub.plots import Line, lines
@@ -99,13 +100,16 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _shown(figure: Figure, rows: Sequence[Row]) -> Iterator[str]:
     """Its picture, its csv, and its numbers where they are few."""
-    yield f"### {figure.title}\n\n"
-    if figure.experiment != pruning.NAME:
-        yield f"![{figure.title}]({FOLDER}/{figure.name}.svg)\n\n"
+    link = f"([csv]({FOLDER}/{figure.name}.csv))"
+    if figure.experiment == pruning.NAME:
+        named = [replace(row, method=VALUES[row.value]) for row in rows]
+        yield f"### {figure.title}\n\nMeans over samples {link}:\n\n{_grid(named, figure.x_label)}"
+        return
+    yield f"### {figure.title}\n\n![{figure.title}]({FOLDER}/{figure.name}.svg)\n"
     for value in figure.values:
         own = [row for row in rows if row.value == value]
         if own:
-            yield f"{VALUES.get(value, value)} ([csv]({FOLDER}/{figure.name}.csv)):\n\n{_grid(own, figure.x_label)}\n"
+            yield f"{VALUES[value]} {link}:\n\n{_grid(own, figure.x_label)}"
 
 
 VALUES = {

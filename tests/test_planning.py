@@ -221,7 +221,11 @@ def test_epsilon_needed_reaches_the_wanted_error():
         (lambda: plan(FOUR, people=10, epsilon=0), CampaignError, "epsilon must be above 0, got 0"),
         (lambda: plan(FOUR, people=10, epsilon=-1), CampaignError, "epsilon must be above 0, got -1"),
         (lambda: plan(FOUR, people=0, epsilon=1), TooFewReports, "people must be at least 1, got 0"),
-        (lambda: plan(FOUR, people=10, epsilon=1, goal="fame"), DomainError, "goal must be one of pairs, marginals, table, got 'fame'"),
+        (
+            lambda: plan(FOUR, people=10, epsilon=1, goal="fame"),
+            DomainError,
+            "goal must be one of pairs, marginals, table, got 'fame'",
+        ),
         (lambda: people_needed(FOUR, epsilon=1, error=0), DomainError, "error must lie between 0 and 1, got 0"),
         (lambda: epsilon_needed(FOUR, people=50, error=1e-6), TooFewReports, "the nearest is"),
         (lambda: Population.with_shares(FOUR, {"a0": [1.0]}), DomainError, "shares of attribute 'a0' must be 4 numbers"),

@@ -121,9 +121,10 @@ class JointDistribution:
         return max(0.0, sum(self.marginal((name,)).entropy() for name in self.names) - self.entropy())
 
     def avd(self, other: "JointDistribution | Probabilities") -> float:
-        """Average variant distance, as the paper calls it: half the sum of absolute differences."""
-        theirs = other.marginal(self.names).probabilities if isinstance(other, JointDistribution) else other
-        return float(np.abs(self.probabilities - theirs).sum() / 2)
+        """See `avd`; of another joint, its part about the same attributes."""
+        return avd(
+            self.probabilities, other.marginal(self.names).probabilities if isinstance(other, JointDistribution) else other
+        )
 
     # ---- in and out
 
@@ -200,6 +201,11 @@ class JointDistribution:
 def interval(probability: float, standard_error: float) -> tuple[float, float]:
     """The 95 % interval of a cell, kept within 0 and 1."""
     return max(0.0, probability - INTERVAL * standard_error), min(1.0, probability + INTERVAL * standard_error)
+
+
+def avd(one: Probabilities, other: Probabilities) -> float:
+    """Average variant distance, as the paper calls it: half the sum of absolute differences."""
+    return float(np.abs(one - other).sum() / 2)
 
 
 def product_of(marginals: Sequence[Probabilities]) -> Probabilities:

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from lopub.joint import Probabilities, product_of, raked
+from lopub.joint import Probabilities, avd, product_of, raked
 
 SWEEPS = 30
 """Noisy pairs can contradict each other, and raking then goes round for ever: this often is enough where they do not."""
@@ -29,7 +27,7 @@ class Constraints:
 
     def misfit(self, joint: Probabilities) -> float:
         """The largest AVD between a margin and that of the joint."""
-        return max((_avd(joint, axes, margin) for axes, margin in self.margins.items()), default=0.0)
+        return max((avd(margin_of(joint, axes), margin) for axes, margin in self.margins.items()), default=0.0)
 
 
 def maximum_entropy(marginals: Sequence[Probabilities], constraints: Constraints) -> Probabilities:
@@ -42,7 +40,3 @@ def margin_of(joint: Probabilities, axes: Axes) -> Probabilities:
     others = tuple(axis for axis in range(joint.ndim) if axis not in axes)
     summed: Probabilities = joint.sum(axis=others)
     return summed
-
-
-def _avd(joint: Probabilities, axes: Axes, margin: Probabilities) -> float:
-    return float(np.abs(margin_of(joint, axes) - margin).sum() / 2)

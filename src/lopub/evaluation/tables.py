@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lopub.dataset import Dataset
 from lopub.domain import Domain
-from lopub.joint import Probabilities, product_of
+from lopub.joint import Probabilities, avd, product_of
 
 MOST_DENSE = 2**18
 """Cells of a table that is held whole; of a larger one just the cells that somebody is in."""
@@ -123,7 +123,7 @@ def set_score(real: Dataset, synthetic: Dataset, positions: tuple[int, ...], mar
     their_product = _product([marginals.synthetic[position] for position in positions], cells)
     return SetScore(
         names=tuple(real.domain.names[position] for position in positions),
-        avd=float(np.abs(ours - theirs).sum() / 2),
+        avd=avd(ours, theirs),
         product_of_real=_distance_to_product(ours, our_product),
         product_of_synthetic=_distance_to_product(ours, their_product),
         real_information=_information(ours, our_product),

@@ -11,7 +11,7 @@ from lopub.choice import Choice
 from lopub.dataset import Dataset
 from lopub.draft import Wish, make_campaign
 from lopub.estimation import Study
-from lopub.joint import Probabilities
+from lopub.joint import Probabilities, avd
 from lopub.planning.population import Population
 from lopub.publication import publish
 from lopub.simulation import simulate
@@ -69,15 +69,15 @@ def tried(
     covered = [position for position in range(d) if study.n_covering((position,))]
     marginals = [study.marginal(p) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)]
     own = np.ones(d) if weights is None else np.array(weights)
-    marginal = float(np.average([_avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)], weights=own))
+    marginal = float(np.average([avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)], weights=own))
     every = list(combinations(covered, 2))
     chosen = every[:: max(1, -(-len(every) // most_pairs))] if most_pairs else []
     joints = study.joints(chosen) if chosen else []
     truth = [_shares(crowd, pair) for pair in chosen]
-    pair = [_avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
-    blind = [_avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
+    pair = [avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
+    blind = [avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
     table = publish(reports, seed=seed).synthetic if with_table else None
-    made = [_avd(_shares(table, pair), true) for pair, true in zip(chosen, truth, strict=True)] if table is not None else []
+    made = [avd(_shares(table, pair), true) for pair, true in zip(chosen, truth, strict=True)] if table is not None else []
     both = [own[a] * own[b] for a, b in chosen]
     scale = float(np.sqrt(n / people))
     return Trial(n, marginal * scale, _mean(pair, both) * scale, _mean(blind, both), _mean(made, both) * scale)
@@ -89,7 +89,3 @@ def _mean(errors: list[float], weights: list[float]) -> float:
 
 def _shares(crowd: Dataset, part: tuple[int, ...]) -> Probabilities:
     return crowd.counts([crowd.domain.names[position] for position in part]) / len(crowd)
-
-
-def _avd(one: Probabilities, other: Probabilities) -> float:
-    return float(np.abs(one - other).sum() / 2)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from lopub.estimation.maxent import Constraints, margin_of, maximum_entropy
-from lopub.joint import NOTHING, Probabilities
+from lopub.joint import NOTHING, Probabilities, avd
 from lopub.junction import Clique, JunctionTree
 
 ROUNDS = 3
@@ -56,7 +56,7 @@ def given_model(tree: JunctionTree, joints: Sequence[Probabilities], refined: Se
     """
     settled = list(joints)
     _settle(tree, settled)
-    moved = tuple(float(np.abs(new - old).sum() / 2) for new, old in zip(settled, joints, strict=True))
+    moved = tuple(avd(new, old) for new, old in zip(settled, joints, strict=True))
     return TreeModel(tree, tuple(settled), moved, tuple(refined) if refined is not None else (False,) * len(settled))
 
 

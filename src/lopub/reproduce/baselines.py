@@ -11,9 +11,10 @@ from lopub.dataset import Dataset
 from lopub.domain import Domain
 from lopub.draft import Wish, make_campaign
 from lopub.estimation import Study
+from lopub.joint import avd
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import sampled, table_of
-from lopub.reproduce.estimation import avd, random_sets, true_joint
+from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.settings import N_HASHES, TABLES, Scale
 from lopub.simulation import simulate
 from lopub.terms import Terms

@@ -10,7 +10,7 @@ import numpy as np
 from lopub.dataset import Dataset
 from lopub.estimation import Study
 from lopub.estimation.maxent import Constraints, maximum_entropy
-from lopub.joint import Probabilities
+from lopub.joint import Probabilities, avd
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import paper_study
 from lopub.reproduce.loops import loop_seconds
@@ -68,7 +68,3 @@ def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]
 
 def true_joint(records: Dataset, clique: View) -> Probabilities:
     return records.counts([records.domain.names[position] for position in clique]) / len(records)
-
-
-def avd(one: Probabilities, other: Probabilities) -> float:
-    return float(np.abs(one - other).sum() / 2)

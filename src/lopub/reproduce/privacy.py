@@ -10,11 +10,11 @@ import numpy as np
 from lopub.dataset import Dataset
 from lopub.draft import Wish, make_campaign
 from lopub.estimation import Study
-from lopub.joint import Probabilities, product_of
+from lopub.joint import Probabilities, avd, product_of
 from lopub.publication import publish
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import order_of, table_of
-from lopub.reproduce.estimation import avd, random_sets, true_joint
+from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.settings import N_HASHES, TABLES, Scale
 from lopub.reproduce.trusted import STRUCTURES, trusted_table
 from lopub.simulation import simulate

@@ -1,11 +1,12 @@
 # make demo   a walk through what exists, on made-up people
 # make test   everything that the gate asks for
 # make bench  figures; long
+# make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit bench golden clean
+.PHONY: demo test lint types unit bench reproduction golden clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -45,6 +46,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/planning.py
+
+reproduction: $(VENV)/.dev
+	$(BIN)/lopub reproduce -o docs --force
 
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py

@@ -17,6 +17,7 @@ PLAN = [
     {"schema", "mechanism", "view", "terms"},
     {"campaign", "choice"},
     {"draft", "report"},
+    {"sending"},
     {"client"},
     {"dataset", "joint", "compiling"},
     {"infer", "batch"},
@@ -31,12 +32,20 @@ PLAN = [
 ]
 """Rooms on one line do not see each other. `exact`, `canonical`, `randomness` and `files` are what `domain`, the
 mechanisms and the views share; `schema` and `terms` keep `domain` and `campaign` small; `draft` makes campaigns, `infer`
-domains. Where a public verb would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
+domains; `sending` is how bytes travel, apart from `client`, so that each can be read at one sitting. Where a public verb
+would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
 
 LINE_OF = {room: number for number, rooms in enumerate(PLAN) for room in rooms}
 STANDARD_LIBRARY_ONLY = {room for room, number in LINE_OF.items() if number <= LINE_OF["client"]}
 PRINTING = {"cli", "__main__"}
-CLOCKS = {"client", "service", "cli"}
+CLOCKS = {"client", "sending", "service", "cli"}
+"""`sending` waits, and gives up in time; what it sends has no time in it."""
+CLOCK_CALLS = {
+    *("time.time", "time.time_ns", "time.monotonic", "time.sleep"),
+    *("datetime.now", "date.today", "datetime.datetime.now"),
+}
+SOCKETS = {"sending", "service", "cli"}
+NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib", "xmlrpc"}
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -96,10 +105,16 @@ def test_only_the_command_line_prints():
             assert not called(tree) & {"print", "sys.stdout.write", "sys.stderr.write"}, room
 
 
-def test_only_the_client_the_service_and_the_command_line_read_the_clock():
+def test_only_the_client_its_sending_the_service_and_the_command_line_read_the_clock():
     for room, tree in modules():
         if room not in CLOCKS:
-            assert not called(tree) & {"time.time", "datetime.now", "date.today", "datetime.datetime.now"}, room
+            assert not called(tree) & CLOCK_CALLS, room
+
+
+def test_only_sending_the_service_and_the_command_line_open_sockets():
+    for room, tree in modules():
+        if room not in SOCKETS:
+            assert not {name.split(".")[0] for name in imported(tree)} & NETWORK, room
 
 
 def test_randomness_comes_from_one_place_in_the_contract():

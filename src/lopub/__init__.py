@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lopub.draft import Wish, make_campaign
     from lopub.errors import (
         CampaignError,
+        CollectorError,
         DomainError,
         EpsilonTooHigh,
         LopubError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         ReportRejected,
         StoreError,
         TooFewReports,
+        TryLater,
     )
     from lopub.estimation import estimate, estimate_pairs
     from lopub.evaluation import Evaluation, evaluate
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from lopub.planning import Plan, Population, plan
     from lopub.publication import Publication, publish, write_publication
     from lopub.report import Report
+    from lopub.sending import Patience, fetch_campaign
     from lopub.simulation import simulate
     from lopub.terms import Schedule, Terms, Translation
     from lopub.view import AllAttributes, Fill, Listed, Sample
@@ -49,6 +52,7 @@ _HOMES = {
     "draft": ("Wish", "make_campaign"),
     "errors": (
         "CampaignError",
+        "CollectorError",
         "DomainError",
         "EpsilonTooHigh",
         "LopubError",
@@ -58,6 +62,7 @@ _HOMES = {
         "ReportRejected",
         "StoreError",
         "TooFewReports",
+        "TryLater",
     ),
     "estimation": ("estimate", "estimate_pairs"),
     "evaluation": ("Evaluation", "evaluate"),
@@ -66,6 +71,7 @@ _HOMES = {
     "planning": ("Plan", "Population", "plan"),
     "publication": ("Publication", "publish", "write_publication"),
     "report": ("Report",),
+    "sending": ("Patience", "fetch_campaign"),
     "simulation": ("simulate",),
     "terms": ("Schedule", "Terms", "Translation"),
     "view": ("AllAttributes", "Fill", "Listed", "Sample"),
@@ -80,6 +86,7 @@ __all__ = [
     "CampaignError",
     "Categorical",
     "Client",
+    "CollectorError",
     "Counts",
     "Dataset",
     "Domain",
@@ -95,6 +102,7 @@ __all__ = [
     "MemoryStore",
     "NeedsReports",
     "NoiseWarning",
+    "Patience",
     "Plan",
     "Population",
     "Publication",
@@ -108,11 +116,13 @@ __all__ = [
     "Terms",
     "TooFewReports",
     "Translation",
+    "TryLater",
     "Wish",
     "count",
     "estimate",
     "estimate_pairs",
     "evaluate",
+    "fetch_campaign",
     "infer_domain",
     "make_campaign",
     "plan",

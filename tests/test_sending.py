@@ -199,6 +199,24 @@ def test_two_peoples_requests_differ_in_the_body_alone():
     assert one == other
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_an_answer_that_comes_in_pieces_from_a_server_that_hangs_up_is_read_to_its_end(version):
+    """The tempting socket wrapper closes when the head says `Connection: close`, and loses a body that is still on its way."""
+
+    def pieces(sock: socket.socket) -> None:
+        for piece in (
+            f"HTTP/{version} 200 OK\r\nConnection: close\r\nContent-Le",
+            "ngth: 30\r\n\r\n",
+            '{"received": 1',
+            ', "refused": []}',
+        ):
+            sock.sendall(piece.encode())
+            time.sleep(0.02)
+
+    with peer(pieces) as met:
+        assert client().send(met.url()) == 1
+
+
 TROUBLES = {
     "dropped": dropped,
     "silent": silent,

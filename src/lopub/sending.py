@@ -168,13 +168,14 @@ def _persist(request: _Request, patience: Patience, understand: Callable[[_Answe
 def _exchange(request: _Request, seconds: float) -> _Answer:
     """One attempt: a connection of its own, the request, the whole answer, all before the deadline."""
     ends = time.monotonic() + seconds
-    connection = _connection(request.address, seconds)
+    connection, sock = _connection(request.address, seconds), None
     headers = {"User-Agent": AGENT, "Connection": "close"}
     if request.media_type:
         headers["Content-Type"] = request.media_type
     try:
         connection.connect()
-        connection.sock = _Bounded(connection.sock, ends)
+        sock = connection.sock
+        connection.sock = _Bounded(sock, ends)
         connection.request(request.method, request.path, request.body, headers)
         response = connection.getresponse()
         body = response.read(request.longest_answer + 1)
@@ -193,6 +194,8 @@ def _exchange(request: _Request, seconds: float) -> _Answer:
         raise _Unclear("the answer is not HTTP, or was cut off") from None
     finally:
         connection.close()
+        if sock is not None:
+            sock.close()
 
 
 def _connection(address: Address, seconds: float) -> http.client.HTTPConnection:
@@ -229,7 +232,7 @@ class _Bounded:
         return io.BufferedReader(_Incoming(self._left))
 
     def close(self) -> None:
-        self._sock.close()
+        """A connection closes its socket before the answer is read; here the exchange does, at its end."""
 
 
 class _Incoming(io.RawIOBase):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign, count, demo, encode, estimate, evaluate, plan, publish
+from lopub.cli import campaign, count, demo, encode, estimate, evaluate, plan, publish, send, serve, withdraw
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -24,6 +24,9 @@ app.command()(count.count)
 app.command()(estimate.estimate)
 app.command()(publish.publish)
 app.command()(evaluate.evaluate)
+app.command()(serve.serve)
+app.command()(send.send)
+app.command()(withdraw.withdraw)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,49 @@
+"""The whole application: ingest on a plain route, the rest with OpenAPI, problems as documents."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lopub.errors import LopubError
+from lopub.service.collector import Collector
+from lopub.service.ingest import ingest_route
+from lopub.service.management import management_app
+from lopub.service.problems import Kind, Problem, document, problem_of
+
+
+def app_of(collector: Collector) -> Starlette:
+    """The collector as an ASGI application, with its writer running as long as it does."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await collector.start()
+        yield
+        await collector.stop()
+
+    async def told(_: Request, error: Exception) -> Response:
+        problem = _problem(error)
+        collector.metrics.told(problem.kind.slug)
+        return document(problem)
+
+    handlers: dict[Any, Any] = {LopubError: told, HTTPException: told, Exception: told}
+    app = Starlette(routes=[ingest_route(collector)], lifespan=lifespan, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    app.router.default = management_app(collector, handlers)  # whatever is not ingest
+    return app
+
+
+def _problem(error: Exception) -> Problem:
+    if isinstance(error, LopubError):
+        return problem_of(error)
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return Problem(Kind.METHOD_NOT_ALLOWED, "this method is not allowed here", dict(error.headers or {}))
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return Problem(Kind.NOT_FOUND, "there is nothing at this address")
+    if isinstance(error, HTTPException):
+        return Problem(Kind.MALFORMED, "the request cannot be read")
+    return Problem(Kind.BUG, "the collector has a bug; its log says more")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lopub.evaluation import Evaluation, evaluate
     from lopub.infer import infer_domain
     from lopub.joint import JointDistribution
-    from lopub.planning import Plan, Population, plan
+    from lopub.planning import Plan, Population, plan, poisoning_bound
     from lopub.publication import Publication, publish, write_publication
     from lopub.report import Report
     from lopub.sending import Patience, fetch_campaign
@@ -68,7 +68,7 @@ _HOMES = {
     "evaluation": ("Evaluation", "evaluate"),
     "infer": ("infer_domain",),
     "joint": ("JointDistribution",),
-    "planning": ("Plan", "Population", "plan"),
+    "planning": ("Plan", "Population", "plan", "poisoning_bound"),
     "publication": ("Publication", "publish", "write_publication"),
     "report": ("Report",),
     "sending": ("Patience", "fetch_campaign"),
@@ -126,6 +126,7 @@ __all__ = [
     "infer_domain",
     "make_campaign",
     "plan",
+    "poisoning_bound",
     "publish",
     "simulate",
     "write_publication",

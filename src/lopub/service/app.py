@@ -4,23 +4,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route, Router
 
 from lopub.errors import LopubError
 from lopub.service.collector import Collector
-from lopub.service.ingest import ingest_route
+from lopub.service.ingest import PATH, Ingest
 from lopub.service.management import management_app
 from lopub.service.problems import Kind, Problem, document, problem_of
 
 
-def app_of(collector: Collector) -> Starlette:
+def app_of(collector: Collector) -> Router:
     """The collector as an ASGI application, with its writer running as long as it does."""
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Any) -> AsyncIterator[None]:
         await collector.start()
         yield
         await collector.stop()
@@ -30,11 +30,9 @@ def app_of(collector: Collector) -> Starlette:
         collector.metrics.told(problem.kind.slug)
         return document(problem)
 
-    handlers: dict[Any, Any] = {LopubError: told, HTTPException: told, Exception: told}
-    app = Starlette(routes=[ingest_route(collector)], lifespan=lifespan, exception_handlers=handlers)
-    app.router.redirect_slashes = False
-    app.router.default = management_app(collector, handlers)  # whatever is not ingest
-    return app
+    management = management_app(collector, {LopubError: told, HTTPException: told, Exception: told})
+    ingest = Route(PATH, Ingest(collector))
+    return Router([ingest], redirect_slashes=False, default=management, lifespan=lifespan)
 
 
 def _problem(error: Exception) -> Problem:

@@ -2,36 +2,43 @@
 
 import asyncio
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope
 
 from lopub.service.problems import Kind, Problem
 
 
-async def body_of(request: Request, *, most: int, seconds: float) -> bytes:
+async def body_of(scope: Scope, receive: Receive, *, most: int, seconds: float) -> bytes:
     """The whole body; refused where it is too large, or too slow."""
-    length = request.headers.get("content-length", "0")
-    if length.isascii() and length.isdigit() and int(length) > most:
+    length = _header(scope, b"content-length")
+    if length.isdigit() and int(length) > most:
         raise _too_large(most)
     parts: list[bytes] = []
     size = 0
     try:
         async with asyncio.timeout(seconds):
-            async for part in request.stream():
-                size += len(part)
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(Kind.MALFORMED, "the body ended too early")
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
                 if size > most:
                     raise _too_large(most)
-                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
     except TimeoutError:
         raise Problem(Kind.SLOW_BODY, f"the body did not arrive within {seconds} seconds", {"Connection": "close"}) from None
-    except ClientDisconnect:
-        raise Problem(Kind.MALFORMED, "the body ended too early") from None
-    return b"".join(parts)
 
 
 def _too_large(most: int) -> Problem:
     return Problem(Kind.TOO_LARGE, f"a body here may have at most {most:,} bytes")
 
 
-def media_type_of(request: Request) -> str:
+def media_type_of(scope: Scope) -> str:
     """The media type without its parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return _header(scope, b"content-type").partition(b";")[0].strip().lower().decode("latin-1")
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    return next((value for key, value in headers if key == name), b"")

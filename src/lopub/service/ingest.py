@@ -4,13 +4,13 @@ Nothing of a request but its reports is looked at or kept: not where it came fro
 """
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from lopub.errors import LopubError
 from lopub.service.bodies import body_of, media_type_of
 from lopub.service.collector import Collector
-from lopub.service.problems import Kind, Problem
+from lopub.service.problems import Kind, Problem, document, problem_of
 from lopub.service.wire import FRAMED, TWINS, arrival_of
 
 PATH = "/campaigns/{id}/reports"
@@ -18,23 +18,36 @@ LONG_BODY = 2**16
 """Bytes. A longer body is read in a thread of its own, so that others need not wait for it."""
 
 
-def ingest_route(collector: Collector) -> Route:
+class Ingest:
     """`POST /campaigns/{id}/reports`: answered once the reports are durable."""
-    settings = collector.settings
 
-    async def ingest(request: Request) -> Response:
-        entry = await collector.open_entry(request.path_params["id"])
-        media_type = media_type_of(request)
+    def __init__(self, collector: Collector) -> None:
+        self._collector, self._settings = collector, collector.settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As a plain ASGI application: Starlette finds it, and then stands aside."""
+        try:
+            if scope["method"] != "POST":
+                raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
+            response = Response(await self._answer(scope, receive), media_type="application/json")
+        except LopubError as error:
+            problem = problem_of(error)
+            self._collector.metrics.told(problem.kind.slug)
+            response = document(problem)
+        await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> bytes:
+        entry = await self._collector.open_entry(scope["path_params"]["id"])
+        media_type = media_type_of(scope)
         if media_type not in (FRAMED, TWINS):
             raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED} or {TWINS}")
-        body = await body_of(request, most=settings.body_bytes, seconds=settings.receive_seconds)
+        most = self._settings.request_reports
+        body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
         if len(body) > LONG_BODY:
-            arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=settings.request_reports)
+            arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=most)
         else:
-            arrival = arrival_of(body, media_type, entry, most=settings.request_reports)
-        outcome = await collector.writer.write(arrival.submission)
+            arrival = arrival_of(body, media_type, entry, most=most)
+        outcome = await self._collector.writer.write(arrival.submission)
         if outcome.closed:
-            raise collector.closed(entry)
-        return Response(arrival.answer(outcome), media_type="application/json")
-
-    return Route(PATH, ingest, methods=["POST"])
+            raise self._collector.closed(entry)
+        return arrival.answer(outcome)

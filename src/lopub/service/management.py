@@ -85,10 +85,10 @@ def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
     async def withdrawal(id: str, request: Request) -> Response:
         """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
         entry = await collector.open_entry(id)
-        if media_type_of(request) != "application/json":
+        if media_type_of(request.scope) != "application/json":
             raise Problem(Kind.MEDIA_TYPE, "a withdrawal comes as application/json")
         seconds = collector.settings.receive_seconds
-        report_id = _report_id(await body_of(request, most=LONGEST_WITHDRAWAL, seconds=seconds))
+        report_id = _report_id(await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds))
         try:
             await run_in_threadpool(withdraw, collector.store, entry, hashlib.sha256(report_id).digest())
         except CampaignClosed:
@@ -129,9 +129,9 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
     )
     async def opened(id: str, request: Request, response: Response) -> CampaignState:
         """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id."""
-        if media_type_of(request) != "application/json":
+        if media_type_of(request.scope) != "application/json":
             raise Problem(Kind.MEDIA_TYPE, "a campaign comes as application/json")
-        body = await body_of(request, most=LONGEST_FILE, seconds=settings.receive_seconds)
+        body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
         campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
         entry, is_new = await run_in_threadpool(open_campaign, store, campaign)
         response.status_code = 201 if is_new else 200

@@ -3,11 +3,10 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lopub.campaign import Campaign
 from lopub.errors import Reason, ReportRejected
 from lopub.report import Report, unframed
 from lopub.service.campaigns import Entry
@@ -45,6 +44,8 @@ class Arrival:
 
     def answer(self, outcome: Outcome) -> bytes:
         """What the sender is told: how many came, and which of them were refused."""
+        if not outcome.refused and not self.refusals:
+            return b'{"received": %d, "refused": []}' % self.n_reports
         later = [Refusal(self.places[place], reason, DETAILS[reason]) for place, reason in sorted(outcome.refused.items())]
         refused = sorted(self.refusals + later, key=lambda refusal: refusal.index)
         listed = [{"index": each.index, "reason": each.reason, "detail": each.detail} for each in refused]
@@ -53,21 +54,25 @@ class Arrival:
 
 def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arrival:
     """The reports of a body, each checked; those refused with their reasons."""
-    readers = {FRAMED: _from_frames, TWINS: _from_twins}
+    items: Iterator[Any] = _frames(body) if media_type == FRAMED else iter(_twins(body))
+    read = Report.from_bytes if media_type == FRAMED else Report.from_members
     places: list[int] = []
     rows: list[Row] = []
     refusals: list[Refusal] = []
-    for index, read in enumerate(readers[media_type](body, entry.campaign)):
+    for index, item in enumerate(items):
         if index >= most:
             raise Problem(Kind.TOO_LARGE, f"a request may have at most {most:,} reports; send the others in another one")
         try:
-            rows.append(row_of(read(), entry.number))
+            if isinstance(item, ReportRejected):
+                raise item
+            rows.append(row_of(read(item, entry.campaign), entry.number))
             places.append(index)
         except ReportRejected as error:
             refusals.append(Refusal(index, error.reason, str(error)))
     if not places and not refusals:
         raise Problem(Kind.MALFORMED, "the body has no report")
-    return Arrival(Submission(entry.number, rows, Counter(each.reason for each in refusals)), places, refusals)
+    refused = Counter(each.reason for each in refusals) if refusals else {}
+    return Arrival(Submission(entry.number, rows, refused), places, refusals)
 
 
 def row_of(report: Report, number: int) -> Row:
@@ -75,32 +80,12 @@ def row_of(report: Report, number: int) -> Row:
     return Row(number, hashlib.sha256(report.id).digest(), report.slot, report.mask + report.payload)
 
 
-Read = Callable[[], Report]
-
-
-def _from_frames(body: bytes, campaign: Campaign) -> Iterator[Read]:
-    frames = unframed(body)
-    while True:
-        try:
-            frame = next(frames)
-        except StopIteration:
-            return
-        except ReportRejected as error:
-            yield _refused(error)
-            return
-        yield lambda frame=frame: Report.from_bytes(frame, campaign)  # type: ignore[misc]
-
-
-def _refused(error: ReportRejected) -> Read:
-    def read() -> Report:
-        raise error
-
-    return read
-
-
-def _from_twins(body: bytes, campaign: Campaign) -> Iterator[Read]:
-    for twin in _twins(body):
-        yield lambda twin=twin: Report.from_members(twin, campaign)  # type: ignore[misc]
+def _frames(body: bytes) -> Iterator[bytes | ReportRejected]:
+    """The reports of a body, and at its end what is wrong with it, if something is."""
+    try:
+        yield from unframed(body)
+    except ReportRejected as error:
+        yield error
 
 
 def _twins(body: bytes) -> list[Any]:

@@ -27,8 +27,10 @@ from lopub import (
     poisoning_bound,
     simulate,
 )
+from lopub.cli.campaign import exposure
 from lopub.estimation.moments import Moments, code_matrix
-from lopub.planning.poisoning import drawn_views
+from lopub.planning import most_exposed
+from lopub.planning.views import drawn_views
 from lopub.report import mask_of, pack
 from lopub.view import View, ViewRule
 
@@ -323,3 +325,25 @@ def test_a_code_that_is_too_large_to_be_inverted_is_refused():
     campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
     with pytest.raises(DomainError, match="a code of 4,915,200 bits is too large to be inverted"):
         poisoning_bound(campaign, ["a0"], n_reports=10, n_fake=1)
+
+
+@pytest.mark.parametrize(("mechanism", "view", "jointly"), [*WAYS, ("bloom", AllAttributes(), False)], ids=str)
+def test_the_most_exposed_attribute_is_the_one_with_the_largest_bound(mechanism, view, jointly):
+    own = {"n_bits": 8, "n_hashes": 2} if mechanism == "bloom" else {}
+    wish = Wish(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
+    campaign = make_campaign(FOUR, Terms(name="t"), wish)
+    bounds = {name: poisoning_bound(campaign, [name], n_reports=990, n_fake=10) for name in FOUR.names}
+    name, bound = most_exposed(campaign, n_reports=990, n_fake=10)
+    assert bound == bounds[name] == max(bounds.values())
+
+
+def test_no_attribute_is_looked_for_where_that_takes_too_long():
+    wish = Wish(epsilon=2, mechanism="bloom", n_bits=1024, n_hashes=2, view=AllAttributes(), jointly=True)
+    campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
+    assert most_exposed(campaign, n_reports=990, n_fake=10) is None
+
+
+def test_a_campaign_is_shown_with_what_fakes_can_move():
+    campaign = campaign_of(FOUR, "subset", Sample(2), True, epsilon=4)
+    name, bound = most_exposed(campaign, n_reports=9900, n_fake=100)
+    assert exposure(campaign) == f"1 % fake reports can move a share of {name} by at most {bound:.3f}, and no other by more"

@@ -21,10 +21,9 @@ at most on average.
 """
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, permutations
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,15 +32,13 @@ from lopub.counts import is_bits
 from lopub.errors import DomainError
 from lopub.estimation.moments import code_matrix
 from lopub.joint import Probabilities
-from lopub.mechanism import Channel
-from lopub.report import view_of
-from lopub.simulation.views import draw_masks
-from lopub.view import AllAttributes, Fill, Listed, Sample, View, ViewRule
+from lopub.mechanism import Bloom, Channel
+from lopub.mechanism.bloom import BloomChannel
+from lopub.planning.views import drawn_views
+from lopub.view import View
 
-MOST_VIEWS = 20_000
-"""Views that are looked at one by one; of rules with more, so many are drawn."""
-MOST_WALKED = 6
-"""Attributes up to which `fill` is walked in every order."""
+MOST_LOOKED_AT = 2_000_000
+"""Attributes times views up to which the most exposed attribute is looked for."""
 MOST_CODE = 2**22
 """Entries of a code matrix that is inverted."""
 
@@ -67,22 +64,38 @@ def poisoning_bound(
     clique = tuple(sorted(set(campaign.domain.positions(tuple(names)))))
     if n_reports < 0 or n_fake < 0 or n_reports + n_fake < 1:
         raise DomainError(f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}")
-    views = {view: chance for view, chance in drawn_views(campaign).items() if set(clique) <= set(view)}
+    return _bound(campaign, clique, drawn_views(campaign), n_reports, n_fake, share)
+
+
+def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[str, float] | None:
+    """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at."""
+    views, d = drawn_views(campaign), len(campaign.domain)
+    covered = {position for view in views for position in view}
+    if d * len(views) > MOST_LOOKED_AT or any(_code_size(channel) > MOST_CODE // 16 for channel in campaign.coded_channels):
+        return None
+    bounds = {position: _bound(campaign, (position,), views, n_reports, n_fake, None) for position in sorted(covered)}
+    worst = max(bounds, key=lambda position: bounds[position])
+    return campaign.domain.names[worst], bounds[worst]
+
+
+def _bound(campaign: Campaign, clique: View, drawn: dict[View, float], n_reports: int, n_fake: int, share: float | None) -> float:
+    views = {view: chance for view, chance in drawn.items() if set(clique) <= set(view)}
     if not views:
-        raise DomainError(f"no view covers {', '.join(names)} together, so no report speaks of it directly")
+        names = ", ".join(campaign.domain.names[position] for position in clique)
+        raise DomainError(f"no view covers {names} together, so no report speaks of it directly")
     reaches = {view: reach(campaign, clique, view) for view in views}
-    return max(_shift(reaches, views, one, n_reports, n_fake, share) for one in reaches.values())
-
-
-def _shift(
-    reaches: dict[View, Reach], chances: dict[View, float], fake: Reach, n_reports: int, n_fake: int, share: float | None
-) -> float:
-    """Of the cell that moves furthest, where all fakes have one view."""
-    weights = {view: chances[view] * one.weight for view, one in reaches.items()}
+    weights = {view: chance * reaches[view].weight for view, chance in views.items()}
     total = sum(weights.values())
-    low = sum(weights[view] * one.low for view, one in reaches.items()) / total if share is None else share
-    high = sum(weights[view] * one.high for view, one in reaches.items()) / total if share is None else share
-    leverage = n_fake * fake.weight / (n_reports * total + n_fake * fake.weight)
+    low, high = np.array([share]), np.array([share])
+    if share is None:
+        low = np.sum([weights[view] * one.low for view, one in reaches.items()], axis=0) / total
+        high = np.sum([weights[view] * one.high for view, one in reaches.items()], axis=0) / total
+    return max(_shift(one, low, high, n_reports * total, n_fake) for one in reaches.values())
+
+
+def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: float, n_fake: int) -> float:
+    """Of the cell that moves furthest, where all fakes have one view, and the honest mean lies between low and high."""
+    leverage = n_fake * fake.weight / (honest_weight + n_fake * fake.weight)
     return float(leverage * np.maximum(fake.high - low, high - fake.low).max())
 
 
@@ -101,46 +114,32 @@ def reach(campaign: Campaign, clique: View, view: View) -> Reach:
 
 def _of_block(channel: Channel, clique: View, block: View, campaign: Campaign) -> Reach:
     """What the output of one block can say for the cells of a part of it."""
-    law, sizes = channel.law(), campaign.domain.sizes
-    p, q = law.p, law.q
+    sizes = campaign.domain.sizes
     own = math.prod(sizes[position] for position in clique)
-    n_summed = law.n_candidates // own  # cells of the block that add up to one of the clique
-    weight = float((p - q) ** 2 / (q * (1 - q))) / n_summed if is_bits(campaign) else float((p - q) ** 2)
-    if law.rows is None:
-        n_ones = channel.n_ones if is_bits(campaign) else 1
-        most = n_summed if n_ones is None else min(n_ones, n_summed)
-        least = 0 if n_ones is None else max(0, n_ones - (law.n_candidates - n_summed))
-        low, high = ((ones - n_summed * q) / (p - q) for ones in (least, most))
-        return Reach(np.array([float(low)]), np.array([float(high)]), weight)
-    code = code_matrix(law)
+    if not isinstance(campaign.mechanism, Bloom):
+        return _of_own_bits(channel, own, is_bits(campaign))
+    law = channel.law()
+    p, q, code = float(law.p), float(law.q), code_matrix(law)
     if code.size > MOST_CODE:
         raise DomainError(f"a code of {code.size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
     shares = np.linalg.pinv(code.T).reshape(*(sizes[position] for position in block), law.n_bits)
     shares = shares.sum(axis=tuple(axis for axis, position in enumerate(block) if position not in clique)).reshape(own, -1)
-    debiased = shares.sum(axis=1) * float(q)
+    debiased = shares.sum(axis=1) * q
     low, high = np.minimum(shares, 0).sum(axis=1) - debiased, np.maximum(shares, 0).sum(axis=1) - debiased
-    return Reach(low / float(p - q), high / float(p - q), weight)
+    return Reach(low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates)
 
 
-def drawn_views(campaign: Campaign) -> dict[View, float]:
-    """Every view that honest reports have, with its probability; of rules with very many, those of a fixed sample."""
-    rule, sizes = campaign.view, campaign.domain.sizes
-    exact = _exact_views(rule, sizes)
-    if exact is not None:
-        return exact
-    masks = draw_masks(rule, sizes, MOST_VIEWS, np.random.default_rng(0))
-    found = Counter(view_of(row.tobytes()) for row in np.packbits(masks, axis=1, bitorder="little"))
-    return {view: times / MOST_VIEWS for view, times in sorted(found.items())}
+@lru_cache(maxsize=4096)
+def _of_own_bits(channel: Channel, own: int, sends_bits: bool) -> Reach:
+    """The same where each candidate has a bit of its own, and so all cells are alike."""
+    law = channel.law()
+    p, q, n_summed = law.p, law.q, law.n_candidates // own  # so many cells of the block add up to one
+    n_ones = channel.n_ones if sends_bits else 1
+    most = n_summed if n_ones is None else min(n_ones, n_summed)
+    least = 0 if n_ones is None else max(0, n_ones - (law.n_candidates - n_summed))
+    low, high = (np.array([float((ones - n_summed * q) / (p - q))]) for ones in (least, most))
+    return Reach(low, high, float((p - q) ** 2 / (q * (1 - q) * n_summed if sends_bits else 1)))
 
 
-def _exact_views(rule: ViewRule, sizes: tuple[int, ...]) -> dict[View, float] | None:
-    """The law of the views, where it can be written down."""
-    if isinstance(rule, Listed):
-        return {view: weight / sum(rule.weights) for view, weight in zip(rule.sets, rule.weights, strict=True)}
-    if isinstance(rule, AllAttributes) or (isinstance(rule, Sample) and math.comb(len(sizes), rule.n_sampled) <= MOST_VIEWS):
-        views = list(islice(rule.views(sizes), MOST_VIEWS))
-        return dict.fromkeys(views, 1 / len(views))
-    if isinstance(rule, Fill) and len(sizes) <= MOST_WALKED:
-        found = Counter(rule.walked(order, sizes) for order in permutations(range(len(sizes))))
-        return {view: times / found.total() for view, times in sorted(found.items())}
-    return None
+def _code_size(channel: Channel) -> int:
+    return channel.n_candidates * channel.width if isinstance(channel, BloomChannel) else 0

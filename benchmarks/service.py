@@ -1,4 +1,4 @@
-"""How many reports a second a collector keeps: both stores, fifty reports a request and one, the load beside it on the same cores.
+"""How many reports a second a collector keeps: both stores, fifty a request and one, the load beside it on the same cores.
 
 `python benchmarks/service.py [--seconds S]` starts `lopub serve` as its own process and a load generator as another, and writes
 benchmarks/results/service.csv. The machine's own rate of one-row durable commits stands beside the figures: on a slow disk
@@ -23,17 +23,16 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from servers import Running, postgres_programs, running_collector, running_postgres  # tests/servers.py
-
 from lopub import Campaign, Client, Domain, IntegerRange, MemoryStore, Terms, Wish, make_campaign
 from lopub.report import Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
 from lopub.service.store import Row, Submission
 from lopub.service.wire import FRAMED
+from servers import Running, postgres_programs, running_collector, running_postgres  # tests/servers.py
 
 RESULTS = Path(__file__).parent / "results" / "service.csv"
-SENDERS = {1: 64, 50: 16}
+SENDERS = {1: 128, 50: 16}
 """Senders at a time, by the number of reports in a request."""
 Answers: TypeAlias = "multiprocessing.Queue[list[float]]"
 
@@ -48,8 +47,9 @@ def request_bytes(target: Campaign, template: bytes, per_request: int) -> bytes:
     """A whole HTTP request with new report ids."""
     reports = [template[:9] + os.urandom(16) + template[25:] for _ in range(per_request)]
     body = framed(reports)
-    head = f"POST /campaigns/{target.id}/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {FRAMED}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    line = f"POST /campaigns/{target.id}/reports HTTP/1.1"
+    head = [line, "Host: x", f"Content-Type: {FRAMED}", f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(head).encode() + body
 
 
 class Sender(asyncio.Protocol):

@@ -476,8 +476,8 @@ def test_every_third_report_is_refused_for_its_damage_and_the_rest_kept(reason: 
     assert check_as_one_by_one(frames, campaign) == {reason: N // 3}
 
 
-def test_every_reason_but_that_of_the_json_twin_is_tried() -> None:
-    assert {reason for reason, _, _ in DAMAGES} == set(Reason) - {Reason.JSON}
+def test_every_reason_but_those_of_the_json_twin_and_of_a_collector_is_tried() -> None:
+    assert {reason for reason, _, _ in DAMAGES} == set(Reason) - {Reason.JSON, Reason.CONFLICT, Reason.WITHDRAWN}
 
 
 def test_reports_of_the_first_and_of_the_last_day_are_kept() -> None:

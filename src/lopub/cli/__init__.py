@@ -5,7 +5,23 @@ from typing import Annotated
 import typer
 
 from lopub import __version__
-from lopub.cli import campaign, count, demo, encode, estimate, evaluate, plan, publish, send, serve, withdraw
+from lopub.cli import (
+    backup,
+    campaign,
+    collect,
+    count,
+    demo,
+    encode,
+    estimate,
+    evaluate,
+    import_reports,
+    plan,
+    publish,
+    send,
+    serve,
+    token,
+    withdraw,
+)
 from lopub.cli.console import out, refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
@@ -25,6 +41,11 @@ app.command()(estimate.estimate)
 app.command()(publish.publish)
 app.command()(evaluate.evaluate)
 app.command()(serve.serve)
+app.add_typer(collect.app, name="collect")
+app.add_typer(token.app, name="token")
+app.command("import")(import_reports.import_reports)
+app.command()(backup.backup)
+app.command()(backup.restore)
 app.command()(send.send)
 app.command()(withdraw.withdraw)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import note, say
+from lopub.cli.database import refuse_without_service
 
 
 def serve(
@@ -23,6 +24,7 @@ def serve(
 
     Example: `lopub serve --database sqlite:///lopub.db --port 8000`
     """
+    refuse_without_service()
     from lopub.service.database import store_at
     from lopub.service.run import serve as served
     from lopub.service.settings import settings_from

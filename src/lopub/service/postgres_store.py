@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
 from lopub.service.schema import bring_up_to_date
@@ -31,6 +31,9 @@ class PostgresStore(Store):
         with self._told_apart(), self._engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
             bring_up_to_date(connection)
+
+    def _reader(self) -> Engine:
+        return self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
         statement = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
 from lopub.errors import StoreError, StoreUnavailable
@@ -49,7 +49,7 @@ class SqliteStore(Store):
             bring_up_to_date(connection)
         self._file = path.stat().st_ino
 
-    def _writer(self) -> Any:
+    def _writer(self) -> Engine:
         if not self._is_there():
             self._engine.dispose()
             raise StoreUnavailable(f"the file of database {self.name} is gone; put it back")

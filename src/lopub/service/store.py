@@ -102,7 +102,7 @@ class Store(ABC):
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one state of the database."""
-        with self._told_apart(), self._engine.connect() as connection:
+        with self._told_apart(), self._reader().connect() as connection:
             yield connection
 
     @contextmanager
@@ -110,6 +110,9 @@ class Store(ABC):
         """A transaction; durable when the block is left, or undone by an exception."""
         with self._told_apart(), self._turn, self._writer().begin() as connection:
             yield connection
+
+    def _reader(self) -> Engine:
+        return self._engine
 
     def _writer(self) -> Engine:
         return self._engine
@@ -201,7 +204,7 @@ def _refused(group: Sequence[Submission], outcomes: Sequence[Outcome]) -> Counte
     """How many are to be counted, by campaign and reason; a closed campaign's counts are final."""
     counted: Counter[tuple[int, Reason]] = Counter()
     for submission, outcome in zip(group, outcomes, strict=True):
-        if not outcome.closed:
+        if not outcome.closed and (submission.refused or outcome.refused):
             counted.update({(submission.campaign, reason): n for reason, n in submission.refused.items()})
             counted.update((submission.campaign, reason) for reason in outcome.refused.values())
     return counted

@@ -45,6 +45,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/poisoning.py
 	$(BIN)/python benchmarks/service.py
 
 golden: $(VENV)/.dev

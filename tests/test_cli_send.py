@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 import threading
@@ -212,3 +213,19 @@ def test_no_answer_is_in_what_is_printed(collector, record, tmp_path):
     record.write_text(json.dumps({"city": "Rome", "children": 1}))
     other = lopub("send", collector.url, record, "--yes", "--store", tmp_path / "b", home=tmp_path)
     assert (one.stdout, one.stderr) == (other.stdout, other.stderr)
+
+
+@pytest.mark.parametrize(("said", "code", "n_sent"), [("y", 0, 1), ("n", 1, 0), ("", 1, 0)])
+def test_a_person_at_a_terminal_is_asked(collector, record, tmp_path, said, code, n_sent):
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{said}\n".encode())
+    command = [sys.executable, "-m", "lopub", "send", collector.url, str(record)]
+    environment = os.environ | {"HOME": str(tmp_path)}
+    result = subprocess.run(command, stdin=theirs, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert result.returncode == code, result.stderr
+    assert "Randomize these answers here, and send the noisy report?" in result.stderr
+    assert ("nothing was made, nothing was sent" in result.stderr) == (n_sent == 0)
+    assert len(collector.reports) == n_sent
+    assert len(files(tmp_path)) == 1 + n_sent

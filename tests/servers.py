@@ -63,7 +63,10 @@ class Running:
         """Send a signal; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(seconds)
+        code = self.process.wait(seconds)
+        if self.process.stdout:
+            self.process.stdout.close()
+        return code
 
 
 def start_collector(address: str, *options: str, port: int = 0, environment: Mapping[str, str] | None = None) -> Running:
@@ -75,8 +78,8 @@ def start_collector(address: str, *options: str, port: int = 0, environment: Map
     assert process.stdout is not None and process.stderr is not None
     line = process.stdout.readline()
     if "listening on" not in line:
-        process.wait(10)
-        raise RuntimeError(f"lopub serve did not start: {process.stderr.read()}")
+        _, said = process.communicate(timeout=10)
+        raise RuntimeError(f"lopub serve did not start: {said}")
     running = Running(process, int(line.partition(",")[0].rpartition(":")[2]), address)
     threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True).start()
     until = time.monotonic() + STARTUP_SECONDS
@@ -99,8 +102,6 @@ def running_collector(address: str, *options: str, environment: Mapping[str, str
         yield running
     finally:
         running.stop()
-        if running.process.stdout:
-            running.process.stdout.close()
 
 
 def postgres_programs() -> Path | None:

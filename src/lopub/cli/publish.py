@@ -27,14 +27,10 @@ from lopub.publication.summary import warnings_of
 
 
 def publish(
-    named: Annotated[
-        str, typer.Argument(metavar="CAMPAIGN", help="The campaign file; with --from, or its id.", show_default=False)
-    ],
+    named: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its file; with --from, or its id.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The publication.", show_default=False)],
     reports_file: Annotated[Path | None, typer.Argument(metavar="[REPORTS]", help="Reports, or their counts.")] = None,
-    database: Annotated[
-        str | None, typer.Option("--from", metavar="URL", help="Take the reports of a collector's database, not of a file.")
-    ] = None,
+    database: Annotated[str | None, typer.Option("--from", metavar="URL", help="Reports of a collector's database.")] = None,
     structure: Annotated[str, typer.Option(metavar="S", help=f"One of {', '.join(STRUCTURES)}.")] = "calibrated",
     method: Annotated[
         str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}; with structure calibrated, shrunk.")

@@ -43,10 +43,12 @@ class Running:
     address: str
     errors: list[str] = field(default_factory=list)
     """The lines of its standard error so far."""
+    source: str = "127.0.0.1"
+    """Where requests come from."""
 
     def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answer:
         """Send a request on a connection of its own; `Content_Type` names a header."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(self.source, 0))
         try:
             connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
             answer = connection.getresponse()

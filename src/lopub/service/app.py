@@ -4,10 +4,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Match, Route, Router
 
 from lopub.errors import LopubError
 from lopub.service.collector import Collector
@@ -25,8 +26,10 @@ def app_of(collector: Collector) -> Router:
         yield
         await collector.stop()
 
-    async def told(_: Request, error: Exception) -> Response:
+    async def told(request: Request, error: Exception) -> Response:
         problem = _problem(error)
+        if problem.kind is Kind.METHOD_NOT_ALLOWED:
+            problem.headers["Allow"] = ", ".join(_methods(management, request))
         collector.metrics.told(problem.kind.slug)
         return document(problem)
 
@@ -35,11 +38,17 @@ def app_of(collector: Collector) -> Router:
     return Router([ingest], redirect_slashes=False, default=management, lifespan=lifespan)
 
 
+def _methods(management: FastAPI, request: Request) -> list[str]:
+    """What may be asked of an address, whichever route answers it."""
+    met = [route for route in management.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in met for method in getattr(route, "methods", None) or ()})
+
+
 def _problem(error: Exception) -> Problem:
     if isinstance(error, LopubError):
         return problem_of(error)
     if isinstance(error, HTTPException) and error.status_code == 405:
-        return Problem(Kind.METHOD_NOT_ALLOWED, "this method is not allowed here", dict(error.headers or {}))
+        return Problem(Kind.METHOD_NOT_ALLOWED, "this method is not allowed here")
     if isinstance(error, HTTPException) and error.status_code == 404:
         return Problem(Kind.NOT_FOUND, "there is nothing at this address")
     if isinstance(error, HTTPException):

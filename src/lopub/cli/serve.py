@@ -35,3 +35,14 @@ def serve(
     if not all_grants(store):
         note(f"note: there is no token yet; to manage campaigns over HTTP: lopub token new --database {store.name}")
     served(settings, store, listening=lambda address: say(f"listening on {address}, database {store.name}"))
+
+
+alone = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+"""The command without all others, which take longer to load than the collector itself."""
+alone.command()(serve)
+alone.callback()(lambda: None)

@@ -8,10 +8,12 @@ DOMAIN = Domain((Boolean(name="smoker"), Categorical(name="colour", values=("red
 ANSWERS = {"smoker": True, "colour": "blue"}
 
 
-def campaign(name: str = "survey", *, min_reports: int = 1, retention_days: int = 0, scheduled: bool = False) -> Campaign:
+def campaign(
+    name: str = "survey", *, min_reports: int = 1, retention_days: int = 0, scheduled: bool = False, bloom: bool = False
+) -> Campaign:
     schedule = Schedule(opens=date(2020, 1, 1), closes=date(2040, 12, 31)) if scheduled else None
     terms = Terms(name=name, min_reports=min_reports, retention_days=retention_days, schedule=schedule)
-    return make_campaign(DOMAIN, terms, Wish(epsilon=2))
+    return make_campaign(DOMAIN, terms, Wish(flip_probability="0.5") if bloom else Wish(epsilon=2))
 
 
 def reports(target: Campaign, n: int) -> list[bytes]:

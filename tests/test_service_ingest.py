@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
@@ -290,6 +291,29 @@ def test_sigkill_loses_nothing_that_was_acknowledged(database: str):
     assert send(again, data).json == {"received": 40, "refused": []}
     assert again.stop() == 0
     assert kept(database) == 40
+
+
+def test_more_reports_than_may_wait_are_sent_away_for_a_while(tmp_path: Path):
+    """While something else holds the database, one full request may wait, and the next is told to come again."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    open_all(database)
+    bounds = {"LOPUB_REQUEST_REPORTS": "100", "LOPUB_QUEUE_REPORTS": "150"}
+    data = people.reports(CAMPAIGN, 100)
+    with running_collector(database, environment=bounds) as collector:
+        assert send(collector, data[:1]).status == 200
+        holder = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        answers: list[Answer] = []
+        waiting = threading.Thread(target=lambda: answers.append(send(collector, data)))
+        waiting.start()
+        time.sleep(0.5)
+        assert_problem(send(collector, data), 503, "busy", "too many reports wait for a commit; send the same again later")
+        holder.execute("ROLLBACK")
+        holder.close()
+        waiting.join()
+        assert answers[0].json == {"received": 100, "refused": []}
+        assert send(collector, data).json == {"received": 100, "refused": []}
+    assert kept(database) == 100
 
 
 def test_a_second_collector_on_the_same_file_is_refused(small: Running):

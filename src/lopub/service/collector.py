@@ -19,6 +19,8 @@ MOST_CAMPAIGNS = 256
 """Campaigns that are kept in memory; the others are read again when they are asked for."""
 RETENTION_SECONDS = 3600
 """How often campaigns whose retention is over are looked for."""
+STOP_SECONDS = 1.5
+"""How long the last commits may take once the process was told to stop and all requests are answered."""
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
@@ -39,7 +41,7 @@ class Collector:
         self._keeping.cancel()
         with suppress(asyncio.CancelledError):
             await self._keeping
-        await asyncio.to_thread(self.writer.stop)
+        await asyncio.to_thread(self.writer.stop, seconds=STOP_SECONDS)
 
     # ---- campaigns
 

@@ -3,6 +3,8 @@
 Nothing of a request but its reports is looked at or kept: not where it came from, not what sent it, not when.
 """
 
+import asyncio
+
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -15,7 +17,8 @@ from lopub.service.wire import FRAMED, TWINS, arrival_of
 
 PATH = "/campaigns/{id}/reports"
 LONG_BODY = 2**16
-"""Bytes. A longer body is read in a thread of its own, so that others need not wait for it."""
+"""Bytes. A longer body is read in a thread of its own, so that short ones need not wait for it; one at a time, because what a body
+of JSON becomes while it is read is many times its size."""
 
 
 class Ingest:
@@ -23,6 +26,7 @@ class Ingest:
 
     def __init__(self, collector: Collector) -> None:
         self._collector, self._settings = collector, collector.settings
+        self._reading = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As a plain ASGI application: Starlette finds it, and then stands aside."""
@@ -31,7 +35,7 @@ class Ingest:
                 raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
             response = Response(await self._answer(scope, receive), media_type="application/json")
         except LopubError as error:
-            problem = problem_of(error)
+            problem = problem_of(error).with_traceback(None)  # which would hold the whole body until the next collection of cycles
             self._collector.metrics.told(problem.kind.slug)
             response = document(problem)
         await response(scope, receive, send)
@@ -44,7 +48,8 @@ class Ingest:
         most = self._settings.request_reports
         body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
         if len(body) > LONG_BODY:
-            arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=most)
+            async with self._reading:
+                arrival = await run_in_threadpool(arrival_of, body, media_type, entry, most=most)
         else:
             arrival = arrival_of(body, media_type, entry, most=most)
         outcome = await self._collector.writer.write(arrival.submission)

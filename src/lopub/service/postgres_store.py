@@ -10,6 +10,14 @@ from lopub.service.schema import bring_up_to_date
 from lopub.service.store import Kept, Row, Store
 
 DISK_FULL = "53100"
+CONNECTION = {
+    "application_name": "lopub",
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
+}
 MIGRATION_LOCK = 0x6C6F707562
 """One process at a time looks at the schema."""
 
@@ -24,7 +32,7 @@ class PostgresStore(Store):
             address.set(drivername="postgresql+psycopg"),
             hide_parameters=True,
             pool_pre_ping=True,  # a connection that was lost is replaced without anybody noticing
-            connect_args={"connect_timeout": 5, "application_name": "lopub"},
+            connect_args=CONNECTION,
         )
         event.listen(engine, "connect", _prepare)
         super().__init__(engine, address.render_as_string(hide_password=True))

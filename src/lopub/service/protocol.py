@@ -35,6 +35,8 @@ def bounded(*, connections: int, seconds: float) -> type[asyncio.Protocol]:
             if self._in_head:
                 self._head_bytes += len(data)
             super().data_received(data)
+            if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+                self._arm()  # something came that is not yet a request
             if self._in_head and self._head_bytes > LONGEST_HEAD:
                 self._end(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes"))
 

@@ -18,7 +18,7 @@ from lopub.service.store import Store
 
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep the writer's thread from going on; with Python's own 5 ms every commit would wait for it."""
-STOP_SECONDS = 3
+STOP_SECONDS = 2
 """How long requests that are under way may take once the process was told to stop."""
 
 

@@ -34,18 +34,20 @@ class Writer:
         self._failing = False
         self.n_waiting = 0
         """Reports that wait for a commit, or are being committed."""
-        self._thread = threading.Thread(target=self._run, name="lopub-writer")
+        self._thread = threading.Thread(target=self._run, name="lopub-writer", daemon=True)
 
     def start(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
-    def stop(self) -> None:
-        """Write what waits, then end."""
+    def stop(self, *, seconds: float) -> None:
+        """Write what waits, then end; a store that does not answer is not waited for any longer."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
-        self._thread.join()
+        self._thread.join(seconds)
+        if self._thread.is_alive():
+            tell("the store did not answer; what waits was not acknowledged, and will be sent again", logging.WARNING)
 
     async def write(self, submission: Submission) -> Outcome:
         """What became of a submission, once that is durable."""

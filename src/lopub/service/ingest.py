@@ -17,8 +17,8 @@ from lopub.service.wire import FRAMED, TWINS, arrival_of
 
 PATH = "/campaigns/{id}/reports"
 LONG_BODY = 2**16
-"""Bytes. A longer body is read in a thread of its own, so that short ones need not wait for it; one at a time, because what a body
-of JSON becomes while it is read is many times its size."""
+"""Bytes. A longer body is read in a thread of its own, so that short ones need not wait for it; one at a time, because what a
+body of JSON becomes while it is read is many times its size."""
 
 
 class Ingest:
@@ -35,7 +35,7 @@ class Ingest:
                 raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
             response = Response(await self._answer(scope, receive), media_type="application/json")
         except LopubError as error:
-            problem = problem_of(error).with_traceback(None)  # which would hold the whole body until the next collection of cycles
+            problem = problem_of(error).with_traceback(None)  # which would hold the body until cycles are collected
             self._collector.metrics.told(problem.kind.slug)
             response = document(problem)
         await response(scope, receive, send)

@@ -1,10 +1,6 @@
 """Management over real HTTP: campaigns, tokens, counts, operations; and the description of it all."""
 
 import hashlib
-import os
-import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -234,31 +230,3 @@ def test_the_description_names_every_route(steady: Running):
         ("/ready", "get"),
         ("/metrics", "get"),
     }
-
-
-def schemathesis(collector: Running, directory: Path, *options: str, settings: str = "") -> int:
-    """Requests of every kind against every route of the description; how many cases. None may find a fault."""
-    (directory / "schemathesis.toml").write_text(settings)
-    command = [str(Path(sys.executable).with_name("st")), "--config-file", "schemathesis.toml", "run"]
-    command += [f"http://127.0.0.1:{collector.port}/openapi.json", "--no-color", "--generation-database", "none"]
-    command += ["-H", f"Authorization: {token(collector)['Authorization']}", *options]
-    # Which bytes are a campaign of which id is more than a schema can say.
-    command += ["--exclude-checks", "positive_data_acceptance"]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr
-    found = re.search(r"([\d,]+) generated", done.stdout)
-    assert found
-    return int(found[1].replace(",", ""))
-
-
-def test_the_api_behaves_as_it_is_described(collector: Running, tmp_path: Path):
-    """`make test-full` asks for 10,000 cases by LOPUB_CASES."""
-    put(collector, **token(collector))
-    n_cases = int(os.environ.get("LOPUB_CASES", "1000"))
-    examples = str(n_cases // 20)
-    done = schemathesis(collector, tmp_path, "--max-examples", examples)
-    known = f'[parameters]\n"path.id" = "{CAMPAIGN.id}"\n'  # reaches what lies behind a campaign that is there
-    while done < n_cases:
-        done += schemathesis(collector, tmp_path, "--max-examples", examples, "--exclude-path-regex", "close", settings=known)
-    assert collector.process.poll() is None
-    assert not any("exception" in line for line in collector.errors)

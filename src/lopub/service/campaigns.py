@@ -144,9 +144,13 @@ def overdue(store: Store, day: int) -> Iterator[Entry]:
 
 
 def erase(store: Store, entry: Entry) -> int:
-    """Delete all reports of a campaign for good; how many rows. The counts of refused ones stay."""
+    """Delete all reports of a campaign for good; how many rows. The counts of refused ones stay.
+
+    It counts as erased once nothing is left in the files either; until then it is tried again.
+    """
     with store.writing() as connection:
         n = connection.execute(delete(reports).where(reports.c.campaign == entry.number)).rowcount
-        connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=today()))
     store.scrub()
+    with store.writing() as connection:
+        connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=today()))
     return n

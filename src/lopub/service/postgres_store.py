@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
-from lopub.service.schema import bring_up_to_date
 from lopub.service.store import Kept, Row, Store
 
 DISK_FULL = "53100"
@@ -36,9 +35,10 @@ class PostgresStore(Store):
         )
         event.listen(engine, "connect", _prepare)
         super().__init__(engine, address.render_as_string(hide_password=True))
-        with self._told_apart(), self._engine.begin() as connection:
-            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
-            bring_up_to_date(connection)
+        self._begin()
+
+    def _wait_for_others(self, connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
 
     def _reader(self) -> Engine:
         return self._engine.execution_options(isolation_level="REPEATABLE READ")

@@ -13,7 +13,6 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
 from lopub.errors import StoreError, StoreUnavailable
-from lopub.service.schema import bring_up_to_date
 from lopub.service.store import Kept, Key, Row, Store
 
 PRAGMAS = {
@@ -45,8 +44,7 @@ class SqliteStore(Store):
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)
         super().__init__(engine, f"sqlite:///{path}")
-        with self._told_apart(), self._writer().begin() as connection:
-            bring_up_to_date(connection)
+        self._begin()
         self._file = path.stat().st_ino
 
     def _writer(self) -> Engine:
@@ -93,7 +91,9 @@ class SqliteStore(Store):
         """Deleted rows are overwritten already; their traces in the log go too."""
         with self._told_apart(), self._turn, self._engine.connect() as connection:
             driver: Any = connection.connection.driver_connection
-            driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if is_busy:
+                raise StoreUnavailable(f"database {self.name} is being read, so its log cannot be emptied yet; try again later")
 
     def _is_full(self, error: BaseException) -> bool:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

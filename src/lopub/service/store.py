@@ -17,6 +17,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingErr
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
+from lopub.service.schema import bring_up_to_date
 from lopub.service.tables import campaigns, refusals, reports
 
 
@@ -76,7 +77,20 @@ class Store(ABC):
         self._engine = engine
         self._turn = threading.Lock()  # writers of this process wait for each other here, in order, not in the database
 
+    def _begin(self) -> None:
+        """Bring the schema up to date, once everything else is set."""
+        try:
+            with self._told_apart(), self._writer().begin() as connection:
+                self._wait_for_others(connection)
+                bring_up_to_date(connection)
+        except BaseException:
+            self.close()
+            raise
+
     # ---- what differs
+
+    def _wait_for_others(self, connection: Connection) -> None:  # noqa: B027 (in SQLite, to write is to be alone)
+        """Let no other process look at the schema meanwhile."""
 
     @abstractmethod
     def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:

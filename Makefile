@@ -1,11 +1,12 @@
 # make demo   a walk through what exists, on made-up people
 # make test   everything that the gate asks for
+# make test-full  what a collector endures, with the full figures; long
 # make bench  figures; long
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit bench golden clean
+.PHONY: demo test test-full lint types unit bench golden clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -35,6 +36,10 @@ types: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
+
+test-full: $(VENV)/.dev
+	LOPUB_FULL=1 $(BIN)/pytest tests/test_service_endurance.py tests/test_service_fuzz.py tests/test_service_agreement.py \
+		tests/test_service_canary.py tests/test_service_machine.py tests/test_sending_collector.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py

@@ -161,6 +161,14 @@ class Postgres:
     def sql(self, statement: str) -> None:
         self._run("psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub", "-d", "postgres", "-q", "-c", statement)
 
+    def dump(self, address: str) -> bytes:
+        """What pg_dump says of a database."""
+        file = self.directory / "dump.sql"
+        self._run("pg_dump", "--inserts", "-f", str(file), address)
+        content = file.read_bytes()
+        file.unlink()
+        return content
+
     def _run(self, program: str, *arguments: str) -> None:
         place = postgres_programs()
         assert place is not None

@@ -22,6 +22,7 @@ from lopub.report import unframed
 
 pytest.importorskip("fastapi")
 
+from load import note_figures
 from lopub.service.campaigns import find_campaign
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
@@ -108,6 +109,7 @@ def test_every_person_counts_once_though_every_fifth_answer_is_lost(collector):
     assert set(proxy.sent) == {report_id for report_id, _ in people}
     assert all(len(set(requests)) == 1 for requests in proxy.sent.values())
     kept = kept_by(collector)
+    note_figures("lost-answers", "sqlite", people=N_PEOPLE, reports=len(kept), attempts=attempts, answers_lost=proxy.n_lost)
     assert len(kept) == N_PEOPLE
 
 

@@ -52,8 +52,8 @@ def as_twins(reports: list[bytes]) -> bytes:
     return json.dumps({"reports": twins}).encode()
 
 
-def collected(address: str, good: list[bytes], bad: list[bytes], *, seed: int) -> None:
-    """All reports over HTTP: in an order of their own, some as twins, some twice, in requests of any size."""
+def collected(address: str, good: list[bytes], bad: list[bytes], *, seed: int) -> object:
+    """All reports over HTTP: in an order of their own, some as twins, some twice, in requests of any size; their counts."""
     rng = random.Random(seed)
     left = rng.sample(good, len(good))
     load.opened(address, CAMPAIGN)
@@ -66,14 +66,21 @@ def collected(address: str, good: list[bytes], bad: list[bytes], *, seed: int) -
             assert sent(collector, as_twins(part) if is_twins else framed(part), TWINS if is_twins else FRAMED) == 0
             if rng.random() < 0.2:
                 assert sent(collector, framed(part), FRAMED) == 0
+        return counts_over_http(collector)
 
 
-def counts_over_http(address: str) -> object:
-    store = store_at(address)
+def imported(address: str, directory: Path) -> object:
+    """The reports of a file in a database; their counts."""
+    lopub("import", "campaign.json", "reports.bin", "--database", address, directory=directory)
+    with running_collector(address) as collector:
+        return counts_over_http(collector)
+
+
+def counts_over_http(collector: Running) -> object:
+    store = store_at(collector.address)
     token = new_token(store, scope="read", days=1)
     store.close()
-    with running_collector(address) as collector:
-        answer = collector.ask("GET", f"/campaigns/{CAMPAIGN.id}/counts", Authorization=f"Bearer {token}")
+    answer = collector.ask("GET", f"/campaigns/{CAMPAIGN.id}/counts", Authorization=f"Bearer {token}")
     assert answer.status == 200
     return answer.json
 
@@ -104,14 +111,12 @@ def test_either_store_and_a_file_give_equal_counts_and_publications(
 ):
     good, bad = reports
     addresses = {"sqlite": f"sqlite:///{tmp_path}/sent.db", "postgresql": postgres.new_database()}
-    for seed, address in enumerate(addresses.values()):
-        collected(address, good, bad, seed=seed)
+    counts = [collected(address, good, bad, seed=seed) for seed, address in enumerate(addresses.values())]
     (tmp_path / "reports.bin").write_bytes(framed([*bad, *good]))
     CAMPAIGN.save(tmp_path / "campaign.json")
     addresses["import"] = f"sqlite:///{tmp_path}/imported.db"
-    lopub("import", "campaign.json", "reports.bin", "--database", addresses["import"], directory=tmp_path)
-    counts = {name: counts_over_http(address) for name, address in addresses.items()}
-    assert counts["sqlite"] == counts["postgresql"] == counts["import"]
+    counts.append(imported(addresses["import"], tmp_path))
+    assert counts[0] == counts[1] == counts[2]
     batches = {name: batch_from(address) for name, address in addresses.items()}
     batches["file"] = read_reports(tmp_path / "reports.bin", CAMPAIGN)
     files = {name: published_files(batch, tmp_path / name) for name, batch in batches.items()}

@@ -1,12 +1,13 @@
 # make demo   a walk through what exists, on made-up people
 # make test   everything that the gate asks for
+# make test-full  what a collector endures, with the full figures; long
 # make bench  figures; long
 # make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types unit bench reproduction golden clean
+.PHONY: demo test test-full lint types unit bench reproduction golden clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -37,6 +38,10 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 
+test-full: $(VENV)/.dev
+	LOPUB_FULL=1 $(BIN)/pytest tests/test_service_endurance.py tests/test_service_fuzz.py tests/test_service_agreement.py \
+		tests/test_service_canary.py tests/test_service_machine.py tests/test_sending_collector.py
+
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
 	$(BIN)/python benchmarks/simulate.py
@@ -46,6 +51,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/poisoning.py
+	$(BIN)/python benchmarks/service.py
 
 reproduction: $(VENV)/.dev
 	$(BIN)/lopub reproduce -o docs --force

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import random
 from collections import Counter
@@ -18,8 +19,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lopub.batch import Packed, ReportBatch, read_reports, walk_reports, write_reports
+from lopub.batch import Packed, ReportBatch, digests_of, order_of, read_reports, walk_reports, write_reports
 from lopub.batch.files import framed_bytes, from_frames
+from lopub.batch.folds import hashes_of
 from lopub.campaign import HEADER_BYTES, Campaign
 from lopub.client import randomized
 from lopub.domain import Boolean, Domain, IntegerRange
@@ -476,8 +478,8 @@ def test_every_third_report_is_refused_for_its_damage_and_the_rest_kept(reason: 
     assert check_as_one_by_one(frames, campaign) == {reason: N // 3}
 
 
-def test_every_reason_but_that_of_the_json_twin_is_tried() -> None:
-    assert {reason for reason, _, _ in DAMAGES} == set(Reason) - {Reason.JSON}
+def test_every_reason_but_those_of_the_json_twin_and_of_a_collector_is_tried() -> None:
+    assert {reason for reason, _, _ in DAMAGES} == set(Reason) - {Reason.JSON, Reason.CONFLICT, Reason.WITHDRAWN}
 
 
 def test_reports_of_the_first_and_of_the_last_day_are_kept() -> None:
@@ -736,3 +738,22 @@ def test_a_source_that_fails_halfway_leaves_nothing_behind(tmp_path: Path, file:
 def test_reports_of_another_campaign_are_not_written(tmp_path: Path, file: str) -> None:
     with pytest.raises(LopubError, match="campaign"):
         write_reports(tmp_path / file, campaign_of("direct all jointly"), [batch_of("direct sample jointly")])
+
+
+# ---- reports whose ids are known by their hashes only
+
+
+def test_hashed_ids_fall_into_the_same_folds_and_order() -> None:
+    ids = np.random.default_rng(1).integers(0, 256, (1000, 16), dtype=np.uint8)
+    hashes = hashes_of(ids)
+    assert hashes[7].tobytes() == hashlib.sha256(ids[7].tobytes()).digest()
+    assert (digests_of(hashes) == digests_of(ids)).all()
+    assert (order_of(hashes, digests_of(hashes)) == order_of(ids, digests_of(ids))).all()
+
+
+def test_equal_digests_are_ordered_by_the_whole_hash() -> None:
+    ids = np.random.default_rng(1).integers(0, 256, (50, 16), dtype=np.uint8)
+    hashes = hashes_of(ids)
+    expected = sorted(range(50), key=lambda row: hashes[row].tobytes())
+    assert order_of(ids, np.zeros(50, dtype=np.uint64)).tolist() == expected
+    assert order_of(hashes, np.zeros(50, dtype=np.uint64)).tolist() == expected

@@ -218,7 +218,7 @@ def test_a_malformed_twin_is_refused_for_the_same_reason(item):
 
 def test_every_reason_is_given_at_least_twice():
     given = Counter(item["reason"] for section in ("malformed_reports", "malformed_twins") for item in VECTORS[section])
-    assert set(given) == {str(reason) for reason in Reason}
+    assert set(given) == {str(reason) for reason in Reason} - {"conflict", "withdrawn"}  # those need a collector's memory
     assert min(given.values()) >= 2
 
 

@@ -578,3 +578,12 @@ def test_a_handful_of_reports_is_published_without_dependence(family: str, n: in
 def test_every_pair_has_a_strength():
     publication = publish(batch_of("direct-listed"), rows=10)
     assert set(publication.graph.strengths) == set(combinations(range(5), 2))
+
+
+def test_answers_without_noise_are_published_as_they_are():
+    """A keep that is rounded to 1 would divide nothing by nothing."""
+    domain = Domain((Categorical(name="who", values=tuple(f"p{i}" for i in range(24))),))
+    campaign = make_campaign(domain, Terms(name="exact", min_reports=1), Wish(epsilon=200, mechanism="direct"))
+    people = Dataset(domain, np.arange(3)[:, None])
+    publication = publish(simulate(people, campaign, seed=1))
+    assert sorted(publication.synthetic.codes[:, 0].tolist()) == [0, 1, 2]

@@ -196,6 +196,8 @@ def test_a_refused_report_is_counted_under_a_word_that_never_changes():
         "range",
         "weight",
         "json",
+        "conflict",
+        "withdrawn",
     ]
 
 

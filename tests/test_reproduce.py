@@ -280,6 +280,26 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(tmp_path):
     assert not list(store.glob(".*.part"))
 
 
+@needs_tables
+def test_the_processes_of_a_run_that_is_killed_end_with_it(tmp_path):
+    command = [sys.executable, "-m", "lopub", "reproduce", "identification", "-o", str(tmp_path / "out"), "--quick"]
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    store, deadline = tmp_path / "out" / CELLS, time.monotonic() + 120
+    while not (store.is_dir() and list(store.glob("*.json"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    run.kill()
+    run.wait()
+    while any(alive(worker) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers and not any(alive(worker) for worker in workers)
+
+
+def alive(pid: str) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
 def test_missing_tables_are_told_before_any_work(tmp_path):
     result = CliRunner().invoke(app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path / "out")])
     assert isinstance(result.exception, StoreError)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from lopub.draft import Wish, make_campaign
     from lopub.errors import (
         CampaignError,
+        CollectorError,
         DomainError,
         EpsilonTooHigh,
         LopubError,
@@ -25,14 +26,17 @@ if TYPE_CHECKING:
         ReportRejected,
         StoreError,
         TooFewReports,
+        TryLater,
     )
     from lopub.estimation import estimate, estimate_pairs
     from lopub.evaluation import Evaluation, evaluate
     from lopub.infer import infer_domain
     from lopub.joint import JointDistribution
     from lopub.planning import Plan, Population, plan
+    from lopub.poisoning import poisoning_bound
     from lopub.publication import Publication, publish, write_publication
     from lopub.report import Report
+    from lopub.sending import Patience, fetch_campaign
     from lopub.simulation import simulate
     from lopub.terms import Schedule, Terms, Translation
     from lopub.view import AllAttributes, Fill, Listed, Sample
@@ -49,6 +53,7 @@ _HOMES = {
     "draft": ("Wish", "make_campaign"),
     "errors": (
         "CampaignError",
+        "CollectorError",
         "DomainError",
         "EpsilonTooHigh",
         "LopubError",
@@ -58,14 +63,17 @@ _HOMES = {
         "ReportRejected",
         "StoreError",
         "TooFewReports",
+        "TryLater",
     ),
     "estimation": ("estimate", "estimate_pairs"),
     "evaluation": ("Evaluation", "evaluate"),
     "infer": ("infer_domain",),
     "joint": ("JointDistribution",),
     "planning": ("Plan", "Population", "plan"),
+    "poisoning": ("poisoning_bound",),
     "publication": ("Publication", "publish", "write_publication"),
     "report": ("Report",),
+    "sending": ("Patience", "fetch_campaign"),
     "simulation": ("simulate",),
     "terms": ("Schedule", "Terms", "Translation"),
     "view": ("AllAttributes", "Fill", "Listed", "Sample"),
@@ -80,6 +88,7 @@ __all__ = [
     "CampaignError",
     "Categorical",
     "Client",
+    "CollectorError",
     "Counts",
     "Dataset",
     "Domain",
@@ -95,6 +104,7 @@ __all__ = [
     "MemoryStore",
     "NeedsReports",
     "NoiseWarning",
+    "Patience",
     "Plan",
     "Population",
     "Publication",
@@ -108,14 +118,17 @@ __all__ = [
     "Terms",
     "TooFewReports",
     "Translation",
+    "TryLater",
     "Wish",
     "count",
     "estimate",
     "estimate_pairs",
     "evaluate",
+    "fetch_campaign",
     "infer_domain",
     "make_campaign",
     "plan",
+    "poisoning_bound",
     "publish",
     "simulate",
     "write_publication",

@@ -1,8 +1,8 @@
 """Client: a record becomes a report, here and nowhere else. Standard library only; read it before you trust it.
 
 What it does, in full: check the record against the campaign, draw a view, randomize each block of it with bytes of
-the operating system, keep the finished report (never the record), hand it out. Asked again, it hands out the same
-bytes: a second draw would let the noise be averaged away.
+the operating system, keep the finished report (never the record), hand it out or send it. Asked again, it hands out the
+same bytes: a second draw would let the noise be averaged away. How bytes travel is in `lopub.sending`.
 """
 
 import hashlib
@@ -20,6 +20,7 @@ from lopub.exact import decimal_up, exact_decimal
 from lopub.files import write_whole
 from lopub.randomness import Randomness
 from lopub.report import ID_BYTES, Report, mask_of, pack
+from lopub.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.terms import EPOCH
 
 SECONDS_A_DAY = 86_400
@@ -103,13 +104,48 @@ class Client:
 
     def encode(self, record: Mapping[str, Value]) -> Report:
         """The respondent's report: made from this record, or the one that was made before."""
-        if (kept := self._store.kept(self._key)) is not None:
-            return self._reread(kept)
+        if (made := self.kept()) is not None:
+            return made
         candidates = self._campaign.domain.indices(record)
         report = randomized(self._campaign, candidates, slot=today(self._campaign), randomness=Randomness())
         data = report.to_bytes()
         kept = self._store.keep(self._key, data)
         return report if kept == data else self._reread(kept)
+
+    def kept(self) -> Report | None:
+        """The respondent's report, if it was made before."""
+        data = self._store.kept(self._key)
+        return None if data is None else self._reread(data)
+
+    def send(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
+        """Send the kept report, always the same bytes, until the collector has it; how many attempts it took.
+
+        url: the campaign's address, https://host/campaigns/ID. A report that was counted before is a success, too: the
+        collector does not tell the two apart. ReportRejected where it refuses the report, TryLater where time runs out.
+        """
+        address = self._address(url, allow_plain_http)
+        return send_report(self._finished().to_bytes(), address, patience)
+
+    def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
+        """Ask the collector to forget the kept report; how many attempts it took. It stays kept here, so that no second one
+        is ever drawn."""
+        address = self._address(url, allow_plain_http)
+        return withdraw_report(self._finished().id, address, patience)
+
+    def _finished(self) -> Report:
+        if (report := self.kept()) is None:
+            raise StoreError(
+                f"no report is kept for campaign {self._campaign.id[:16]}… and this respondent; encode a record first"
+            )
+        return report
+
+    def _address(self, url: str, allow_plain_http: bool) -> Address:
+        address = Address.of(url, allow_plain_http=allow_plain_http)
+        if address.campaign_id != self._campaign.id:
+            raise CampaignError(
+                f"the address is that of campaign {address.campaign_id[:16]}…, this client answers {self._campaign.id[:16]}…"
+            )
+        return address
 
     def _reread(self, data: bytes) -> Report:
         try:

@@ -3,17 +3,23 @@
     LopubError
     ├── CampaignError (ValueError)      a campaign, or a wish for one, that cannot be
     │   ├── CodesCollide                two candidates share a code; another salt may part them
-    │   └── EpsilonTooHigh              a campaign that reveals more than the app allows
+    │   ├── EpsilonTooHigh              a campaign that reveals more than the app allows
+    │   ├── NoCampaign                  a campaign that a collector does not have
+    │   └── CampaignClosed              one that takes no more reports, and lets none be withdrawn
     ├── DomainError (ValueError)        a value, a record or an attribute that does not fit
     ├── TooFewReports (ValueError)      nothing may be, or can be, estimated from so few
     ├── NeedsReports (ValueError)       counts are not enough for what is asked
     ├── ReportRejected (ValueError)     a report to refuse; carries its Reason; counted, not retried
-    └── StoreError (OSError)            a file or directory that cannot be read or written
+    ├── CollectorError (OSError)        a collector that refuses a request, or answers otherwise than agreed
+    │   └── TryLater                    one that gave no answer in time, or asked for patience; send the same again
+    └── StoreError (OSError)            a file, directory or database that cannot be read or written
+        ├── StorageFull                 no space is left; the same may be tried again
+        └── StoreUnavailable            a database that is out of reach for now; the same may be tried again
 
     LopubWarning (UserWarning)
     └── NoiseWarning                    the noise drowns what is asked for
 
-All but the last error are the caller's or the sender's mistake, that one the machine's. Anything else
+All but the last three errors are the caller's or the sender's mistake, those the machine's or the network's. Anything else
 that comes out of LoPub is a bug of ours. No message ever contains a raw answer.
 """
 
@@ -36,6 +42,14 @@ class EpsilonTooHigh(CampaignError):
     """A campaign whose epsilon is above the cap that the app set."""
 
 
+class NoCampaign(CampaignError):
+    """A campaign that a collector does not have."""
+
+
+class CampaignClosed(CampaignError):
+    """A campaign that takes no more reports, and lets none be withdrawn any more."""
+
+
 class DomainError(LopubError, ValueError):
     """An attribute, a value or a record that does not fit; names the attribute, never the value."""
 
@@ -56,8 +70,24 @@ class NoiseWarning(LopubWarning):
     """An estimate that is mostly noise, with its expected error."""
 
 
+class CollectorError(LopubError, OSError):
+    """A collector that refuses a request as a whole; the same request would be refused again."""
+
+
+class TryLater(CollectorError):
+    """A collector that gave no answer that can be relied on, or asked to come again: send the same bytes later."""
+
+
 class StoreError(LopubError, OSError):
-    """A file or directory that cannot be read or written."""
+    """A file, directory or database that cannot be read or written."""
+
+
+class StorageFull(StoreError):
+    """A store without space; what was not acknowledged was not kept, and may be sent again."""
+
+
+class StoreUnavailable(StoreError):
+    """A store that is out of reach for now; what was not acknowledged may be sent again."""
 
 
 class Reason(StrEnum):
@@ -81,6 +111,10 @@ class Reason(StrEnum):
     """A `subset` block has the wrong number of ones."""
     JSON = "json"
     """The JSON twin is no such object, or a member has the wrong type or alphabet."""
+    CONFLICT = "conflict"
+    """Another report with the same id is kept already; a retry must resend the same bytes."""
+    WITHDRAWN = "withdrawn"
+    """The report with this id was withdrawn."""
 
 
 class ReportRejected(LopubError, ValueError):

@@ -107,6 +107,11 @@ class Report:
             value = json.loads(decoded, object_pairs_hook=_members)
         except (ValueError, RecursionError):
             _refuse(Reason.JSON, "the JSON twin is not valid JSON in UTF-8, each member named once")
+        return cls.from_members(value, campaign)
+
+    @classmethod
+    def from_members(cls, value: Any, campaign: Campaign) -> Self:
+        """The same of a JSON twin that was parsed already."""
         return cls.from_bytes(_wire_bytes(value, campaign), campaign)
 
 

@@ -3,10 +3,11 @@
 from lopub.batch.answers import Answers, answers_of, keep_of
 from lopub.batch.batch import BlockBits, ReportBatch
 from lopub.batch.files import read_reports, walk_reports, write_reports
-from lopub.batch.folds import N_FOLDS, digests_of, folds_of
+from lopub.batch.folds import HASH_BYTES, N_FOLDS, digests_of, folds_of, order_of
 from lopub.batch.packed import Packed
 
 __all__ = [
+    "HASH_BYTES",
     "N_FOLDS",
     "Answers",
     "BlockBits",
@@ -16,6 +17,7 @@ __all__ = [
     "digests_of",
     "folds_of",
     "keep_of",
+    "order_of",
     "read_reports",
     "walk_reports",
     "write_reports",

@@ -26,14 +26,18 @@ def answers_of(batch: ReportBatch) -> Answers:
     return _joint_answers(batch) if batch.campaign.jointly else _separate_answers(batch)
 
 
+MOST_KEPT = 1 - 2.0**-53
+"""The largest float below 1. At 1 itself, which a large epsilon would be rounded to, a cell that nobody has could not be seen."""
+
+
 def keep_of(campaign: Campaign, position: int, noise: int) -> float:
     """The chance that what a report with this noise says of an attribute is kept; jointly, the same for all its attributes."""
     mechanism = campaign.mechanism
     if not isinstance(mechanism, Direct):
         raise TypeError("only mechanism 'direct' keeps answers")
     if campaign.jointly:
-        return float(DirectChannel(noise, mechanism.noise[1]).keep)
-    return float(mechanism.channel((campaign.domain.attributes[position],), noise).keep)
+        return min(MOST_KEPT, float(DirectChannel(noise, mechanism.noise[1]).keep))
+    return min(MOST_KEPT, float(mechanism.channel((campaign.domain.attributes[position],), noise).keep))
 
 
 def _joint_answers(batch: ReportBatch) -> Answers:

@@ -15,7 +15,7 @@ from lopub.campaign import Campaign
 from lopub.errors import DomainError, Reason
 from lopub.mechanism import Channel
 from lopub.mechanism.direct import DirectChannel
-from lopub.report import Report, mask_of
+from lopub.report import ID_BYTES, Report, mask_of
 from lopub.view import View
 
 
@@ -31,7 +31,8 @@ class BlockBits:
 class ReportBatch:
     """Well-formed reports of one campaign, in the order in which they came.
 
-    ids: shape (n, 16). slots: shape (n,). view_index: shape (n,), each report's place in `views`.
+    ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
+    view_index: shape (n,), each report's place in `views`.
     refused: how many reports were left out on reading, by reason.
     """
 
@@ -88,6 +89,8 @@ class ReportBatch:
         for batch in batches:
             if batch.campaign.id != campaign.id:
                 raise DomainError("batches of different campaigns cannot be concatenated")
+            if batch.ids.shape[1] != first.ids.shape[1]:
+                raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
             ids.append(batch.ids)
             slots.append(batch.slots)
@@ -133,10 +136,17 @@ class ReportBatch:
         masks: NDArray[np.uint8] = table[self.view_index]
         return masks
 
+    @property
+    def whole_ids(self) -> NDArray[np.uint8]:
+        """The ids themselves; refused where only their hashes are known. shape (n, 16)."""
+        if self.ids.shape[1] != ID_BYTES:
+            raise DomainError("a collector keeps only the hashes of report ids, so its reports cannot be written out as reports")
+        return self.ids
+
     def report(self, i: int) -> Report:
         return Report(
             campaign=self.campaign.prefix,
-            id=self.ids[i].tobytes(),
+            id=self.whole_ids[i].tobytes(),
             slot=int(self.slots[i]),
             mask=self.masks[i].tobytes(),
             payload=self.payloads.string(i),

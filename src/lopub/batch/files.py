@@ -82,7 +82,7 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
 
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
     ids = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.ids[start:stop]))]
+        pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.whole_ids[start:stop]))]
     )
     views = _binary_array(Packed.from_matrix(batch.masks[start:stop]))
     payloads = _binary_array(batch.payloads.slice(start, stop))
@@ -174,7 +174,7 @@ def framed_bytes(batch: ReportBatch) -> bytes:
     head[:, :2] = lengths.astype(">u2").view(np.uint8).reshape(n, 2)
     head[:, 2] = VERSION
     head[:, 3:11] = np.frombuffer(batch.campaign.prefix, np.uint8)
-    head[:, 11:27] = batch.ids
+    head[:, 11:27] = batch.whole_ids
     head[:, 27:31] = batch.slots.astype(">u4").view(np.uint8).reshape(n, 4)
     head[:, 31:] = batch.masks
     whole = np.empty(int(lengths.sum()) + 2 * n, dtype=np.uint8)

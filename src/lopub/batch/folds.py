@@ -7,18 +7,36 @@ from numpy.typing import NDArray
 
 N_FOLDS = 5
 """Folds of the cross-validation."""
+HASH_BYTES = 32
 CHUNK = 2**16
 """Ids whose hashes are made at once."""
+
+
+def hashes_of(ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """SHA-256 of each id; ids of which only that is known, 32 bytes each, are what is asked for already. shape (n, 32)."""
+    if ids.shape[1] == HASH_BYTES:
+        return ids
+    data, width = ids.tobytes(), ids.shape[1]
+    hashes = [hashlib.sha256(data[at : at + width]).digest() for at in range(0, len(data), width)]
+    return np.frombuffer(b"".join(hashes), np.uint8).reshape(len(ids), HASH_BYTES)
 
 
 def digests_of(ids: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """The first 8 bytes of SHA-256 of each id."""
     digests = np.empty(len(ids), dtype=np.uint64)
     for start in range(0, len(ids), CHUNK):
-        data = ids[start : start + CHUNK].tobytes()
-        hashes = [hashlib.sha256(data[at : at + 16]).digest()[:8] for at in range(0, len(data), 16)]
-        digests[start : start + CHUNK] = np.frombuffer(b"".join(hashes), ">u8")
+        first = np.ascontiguousarray(hashes_of(ids[start : start + CHUNK])[:, :8])
+        digests[start : start + CHUNK] = first.view(">u8").reshape(-1)
     return digests
+
+
+def order_of(ids: NDArray[np.uint8], digests: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The rows in the order of the hashes of their ids; whole hashes are compared where the digests are not enough."""
+    order = np.argsort(digests, kind="stable")
+    ordered = digests[order]
+    if (ordered[1:] == ordered[:-1]).any():
+        return np.lexsort(hashes_of(ids).T[::-1])
+    return order
 
 
 def folds_of(digests: NDArray[np.uint64]) -> NDArray[np.int8]:

@@ -1,58 +1,41 @@
-"""The command line: one file per command. The only place that prints."""
+"""The command line: one file per command. The only place that prints.
 
-from typing import Annotated
+Commands load when they are first needed: a collector that was killed must be there again at once, and needs none of the others.
+"""
+
+import sys
+from typing import Any
 
 import typer
 
-from lopub import __version__
-from lopub.cli import campaign, count, data, demo, encode, estimate, evaluate, plan, publish, reproduce
-from lopub.cli.console import out, refuse, silence_broken_pipe
+from lopub.cli.console import refuse, silence_broken_pipe
 from lopub.errors import LopubError
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(demo.demo)
-app.add_typer(campaign.app, name="campaign")
-app.command()(plan.plan)
-app.command()(data.data)
-app.command()(encode.encode)
-app.command()(count.count)
-app.command()(estimate.estimate)
-app.command()(publish.publish)
-app.command()(evaluate.evaluate)
-app.command()(reproduce.reproduce)
 
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module 'lopub.cli' has no attribute {name!r}")
+    from lopub.cli.commands import app
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        out.print(f"lopub {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
-    ] = False,
-) -> None:
-    """Learn about a crowd from answers that are randomized on each person's own device.
-
-    A campaign says what is asked and how it is randomized; clients turn records into noisy reports.
-
-    Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.
-    """
+    return app
 
 
 def run() -> None:
     """Run the command line; a user's mistake ends in one sentence, never in a traceback."""
     try:
-        app(prog_name="lopub")
+        _app()(prog_name="lopub")
     except LopubError as error:
         refuse(error)
     except BrokenPipeError:
         silence_broken_pipe()
+
+
+def _app() -> typer.Typer:
+    """All commands; or `serve` alone, where that is what is asked for."""
+    if sys.argv[1:2] == ["serve"]:
+        from lopub.cli.serve import alone
+
+        return alone
+    from lopub.cli.commands import app
+
+    return app

@@ -15,6 +15,7 @@ from lopub.draft import Wish, draft_from_file, make_campaign
 from lopub.errors import DomainError
 from lopub.exact import decimal_up
 from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
+from lopub.poisoning import most_exposed
 from lopub.prediction import expected
 from lopub.terms import Terms
 from lopub.view import view_from_text
@@ -256,6 +257,15 @@ def expected_error(campaign: Campaign) -> str:
     return f"shares of an attribute {said}{pairs} (AVD; see `lopub plan`)"
 
 
+def exposure(campaign: Campaign) -> str | None:
+    """How far fake reports can move a share, in one line; None where that takes too long to find out."""
+    n_fake = REFERENCE_PEOPLE // 100
+    worst = most_exposed(campaign, n_reports=REFERENCE_PEOPLE - n_fake, n_fake=n_fake)
+    if worst is None:
+        return None
+    return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
+
+
 def print_summary(campaign: Campaign) -> None:
     """The totals: what a steward decides by."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
@@ -268,6 +278,8 @@ def print_summary(campaign: Campaign) -> None:
         "report": f"at most {campaign.longest_report:,} bytes",
         "min_reports": f"{campaign.terms.min_reports:,}",
     }
+    if (exposed := exposure(campaign)) is not None:
+        rows["poisoning"] = exposed
     if campaign.terms.schedule:
         rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}"
     summary = table("", "")

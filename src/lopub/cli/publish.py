@@ -7,9 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from lopub.batch import ReportBatch
 from lopub.campaign import Campaign
-from lopub.cli.console import note, out, print_json, progress, say, table
-from lopub.cli.count import read_data
+from lopub.cli.collect import campaign_id
+from lopub.cli.console import note, out, print_json, progress, say, table, working
+from lopub.cli.count import note_refused, read_data
+from lopub.cli.database import opened
+from lopub.counts import Counts
 from lopub.dependence import Pruning
 from lopub.errors import DomainError
 from lopub.estimation import METHODS
@@ -23,9 +27,10 @@ from lopub.publication.summary import warnings_of
 
 
 def publish(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, or their counts.", show_default=False)],
+    named: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its file; with --from, or its id.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The publication.", show_default=False)],
+    reports_file: Annotated[Path | None, typer.Argument(metavar="[REPORTS]", help="Reports, or their counts.")] = None,
+    database: Annotated[str | None, typer.Option("--from", metavar="URL", help="Reports of a collector's database.")] = None,
     structure: Annotated[str, typer.Option(metavar="S", help=f"One of {', '.join(STRUCTURES)}.")] = "calibrated",
     method: Annotated[
         str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}; with structure calibrated, shrunk.")
@@ -54,14 +59,13 @@ def publish(
     """Publish a synthetic table, and what it rests on, from noisy reports alone.
 
     Example: `lopub publish campaign.json reports.parquet -o publication`
+    or `lopub publish --from sqlite:///lopub.db campaign.json -o publication`
     """
-    if prune is not None and prune not in ("dependence", "independence"):
-        raise DomainError(f"--prune must be dependence or independence, got {prune!r}")
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
         "phi": phi,
-        "pruning": None if prune is None else Pruning(find=prune),  # type: ignore[arg-type]
+        "pruning": pruning(prune),
         "most_cells": most_cells,
         "rows": rows,
         "copies": copies,
@@ -70,17 +74,36 @@ def publish(
     }
     Settings(**options)  # refuse before anything is read
     refuse_taken(output, mark="manifest.json", force=force)
-    campaign = Campaign.load(campaign_file)
-    margins = [JointDistribution.from_csv(path, campaign.domain) for path in margin or ()]
-    data = read_data(reports_file, campaign)
+    data = given(named, reports_file, database)
+    margins = [JointDistribution.from_csv(path, data.campaign.domain) for path in margin or ()]
     with stages() as told:
         publication = published(data, progress=told, margins=margins, **options)
     write_publication(publication, output, force=force)
     if as_json:
         print_json(described(publication, output))
-        return
-    print_publication(publication)
-    say(f"written: {output}; start with {output / 'report.html'}")
+    else:
+        print_publication(publication)
+        say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def pruning(find: str | None) -> Pruning | None:
+    if find is not None and find not in ("dependence", "independence"):
+        raise DomainError(f"--prune must be dependence or independence, got {find!r}")
+    return None if find is None else Pruning(find=find)  # type: ignore[arg-type]
+
+
+def given(named: str, reports_file: Path | None, database: str | None) -> ReportBatch | Counts:
+    """The reports to publish: of a file, or of a collector's database."""
+    if (reports_file is None) == (database is None):
+        raise DomainError("give either a file of REPORTS or a database with --from")
+    if reports_file is not None:
+        return read_data(reports_file, Campaign.load(Path(named)))
+    with opened(database or "") as store, working("reading reports"):
+        from lopub.service.reading import batch_of, chosen
+
+        batch = batch_of(store, chosen(store, campaign_id(named)))
+    note_refused(batch)
+    return batch
 
 
 @contextmanager

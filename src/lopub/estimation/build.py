@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.batch import N_FOLDS, Answers, ReportBatch, answers_of, digests_of, folds_of, keep_of
+from lopub.batch import N_FOLDS, Answers, ReportBatch, answers_of, digests_of, folds_of, keep_of, order_of
 from lopub.campaign import Campaign
 from lopub.counts import Counts, count, is_bits
 from lopub.errors import NeedsReports
@@ -84,11 +84,7 @@ class Reports:
         folds = folds_of(digests)
         if not is_bits(batch.campaign):
             return cls(batch, folds, np.arange(len(batch)))  # only counted, so their order is of no account
-        order = np.argsort(digests, kind="stable")
-        ordered = digests[order]
-        if (ordered[1:] == ordered[:-1]).any():  # fall back to the ids themselves
-            order = np.lexsort((*batch.ids.T[::-1], digests))
-        return cls(batch, folds, order)
+        return cls(batch, folds, order_of(batch.ids, digests))
 
     @property
     def campaign(self) -> Campaign:

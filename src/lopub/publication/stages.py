@@ -15,6 +15,7 @@ from lopub.errors import DomainError, NeedsReports, Reason
 from lopub.estimation import METHODS, Reports, Study
 from lopub.joint import JointDistribution
 from lopub.junction import GrowingGraph
+from lopub.publication.coverage import OddCoverage, odd_coverage
 from lopub.publication.estimates import Estimates
 from lopub.publication.fit import FitRow, fit_rows
 from lopub.publication.margins import Margins
@@ -126,6 +127,8 @@ class Publication:
     fit: tuple[FitRow, ...]
     margins: tuple[tuple[str, ...], ...]
     """The attributes of the public margins that were taken as known."""
+    odd_coverage: tuple[OddCoverage, ...]
+    """What more, or fewer, reports cover than the campaign's draw gives."""
 
     @property
     def phi(self) -> float | None:
@@ -191,6 +194,7 @@ def publish(
         statistics=estimates.statistics,
         fit=tuple(fit_rows(estimates.study.counts, crowd, own_pairs)),
         margins=estimates.margins.names,
+        odd_coverage=odd_coverage(estimates.study.counts),
     )
 
 

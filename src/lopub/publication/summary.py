@@ -36,6 +36,12 @@ def warnings_of(publication: Publication) -> list[str]:
         found.append("most shares are below their own standard error: this publication is mostly noise")
     if publication.graph.n_pairs and not publication.graph.edges:
         found.append("no dependence stands out of the noise: the table is made of independent attributes")
+    if publication.odd_coverage:
+        odd = publication.odd_coverage[0]
+        found.append(
+            f"{odd.observed:,} reports cover {' and '.join(odd.attributes)}, where the campaign's draw gives about"
+            f" {odd.expected:,.0f}: some reports did not draw what they cover, as fakes would that aim at these estimates"
+        )
     return found
 
 

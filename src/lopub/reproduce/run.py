@@ -2,10 +2,11 @@
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from types import ModuleType
 
@@ -85,6 +86,14 @@ def _alone() -> None:
     """Each process is one core: what libraries run in parallel by themselves would only get in the way."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A process whose run was killed would wait for work for ever."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def measured(cell: Cell, directory: Path) -> Values:

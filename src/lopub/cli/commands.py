@@ -1,0 +1,73 @@
+"""Every command, in the order in which help lists them."""
+
+from typing import Annotated
+
+import typer
+
+from lopub import __version__
+from lopub.cli import (
+    backup,
+    campaign,
+    collect,
+    count,
+    data,
+    demo,
+    encode,
+    estimate,
+    evaluate,
+    import_reports,
+    plan,
+    publish,
+    reproduce,
+    send,
+    serve,
+    token,
+    withdraw,
+)
+from lopub.cli.console import out
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo.demo)
+app.add_typer(campaign.app, name="campaign")
+app.command()(plan.plan)
+app.command()(data.data)
+app.command()(encode.encode)
+app.command()(count.count)
+app.command()(estimate.estimate)
+app.command()(publish.publish)
+app.command()(evaluate.evaluate)
+app.command()(reproduce.reproduce)
+app.command()(serve.serve)
+app.add_typer(collect.app, name="collect")
+app.add_typer(token.app, name="token")
+app.command("import")(import_reports.import_reports)
+app.command()(backup.backup)
+app.command()(backup.restore)
+app.command()(send.send)
+app.command()(withdraw.withdraw)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"lopub {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Learn about a crowd from answers that are randomized on each person's own device.
+
+    A campaign says what is asked and how it is randomized; clients turn records into noisy reports.
+
+    Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.
+    """

@@ -1,0 +1,42 @@
+"""What the commands on a collector's database share."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lopub.errors import StoreError
+
+if TYPE_CHECKING:
+    from lopub.service.store import Store
+
+DEFAULT = "sqlite:///lopub.db"
+NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
+
+Database = Annotated[
+    str, typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
+]
+
+
+def refuse_without_service() -> None:
+    """One sentence where the collector's packages are not installed."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        raise StoreError(f"the collector needs {', '.join(missing)}; install it with: pip install 'lopub[service]'")
+
+
+@contextmanager
+def opened(address: str, *, create: bool = False, alone: bool = False) -> "Iterator[Store]":
+    """The store at an address. create: make the file if there is none. alone: refused while a collector uses the file."""
+    refuse_without_service()
+    from lopub.service.database import store_at  # loads SQLAlchemy, which most commands do not need
+
+    store = store_at(address, create=create)
+    try:
+        if alone:
+            store.hold()
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,145 @@
+"""What fake reports can move at most.
+
+Nobody can check an answer that nobody may see, so whoever sends k reports may choose their outputs, and their views. The
+debiased frequency of a cell is a weighted mean over the reports that cover it,
+
+    sum of w_r x_r / sum of w_r,    x_r = (<g, bits_r> - q <g, 1>) / (p - q),
+
+where g says how the bits of a block speak for the cell: a single one where each candidate has a bit of its own; ones at all
+cells of the view that add up to it where a view was randomized jointly; a row of the code's pseudo-inverse with `bloom`. Where
+attributes are randomized separately, x is the product of one such number for each. The weight w is the precision of a view, as
+in `moments`; it matters only where views differ in their noise.
+
+An honest x has a mean between 0 and 1. A fake one is as high as an output can make it, and passes 1 by the more, the stronger
+the noise is that debiasing takes off. k fakes of one view with weight w move the mean by
+
+    k w / (T + k w) * (x_fake - honest mean),    T = sum of the honest weights,
+
+which is linear-fractional in how fakes are mixed: all alike is worst. Where views are drawn, T counts only the honest reports
+that cover the cell, but every fake covers it. People who lie about their record, but follow the protocol, move it by k / (n + k)
+at most on average.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from lopub.campaign import Campaign
+from lopub.counts import is_bits
+from lopub.errors import DomainError
+from lopub.estimation.moments import code_matrix
+from lopub.joint import Probabilities
+from lopub.mechanism import Bloom, Channel
+from lopub.mechanism.bloom import BloomChannel
+from lopub.poisoning.views import drawn_views
+from lopub.view import View
+
+MOST_LOOKED_AT = 2_000_000
+"""Attributes times views up to which the most exposed attribute is looked for."""
+MOST_CODE = 2**22
+"""Entries of a code matrix that is inverted."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one report can say for a cell. low, high: shape (cells,), or (1,) where all cells are alike."""
+
+    low: Probabilities
+    high: Probabilities
+    weight: float
+
+
+def poisoning_bound(
+    campaign: Campaign, names: Sequence[str], *, n_reports: int, n_fake: int, share: float | None = None
+) -> float:
+    """The largest shift of a cell's debiased frequency by so many fake reports among n_reports honest ones.
+
+    Before the simplex: an estimate that is held between 0 and 1 cannot move further than 1. Exact for whatever the honest reports
+    say, where as many of them as expected cover the attributes. share: the true share of the cell among honest people; then the
+    largest shift on average over their noise.
+    """
+    clique = tuple(sorted(set(campaign.domain.positions(tuple(names)))))
+    if n_reports < 0 or n_fake < 0 or n_reports + n_fake < 1:
+        raise DomainError(f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}")
+    return _bound(campaign, clique, drawn_views(campaign), n_reports, n_fake, share)
+
+
+def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[str, float] | None:
+    """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at."""
+    views, d = drawn_views(campaign), len(campaign.domain)
+    covered = {position for view in views for position in view}
+    if d * len(views) > MOST_LOOKED_AT or any(_code_size(channel) > MOST_CODE // 16 for channel in campaign.coded_channels):
+        return None
+    bounds = {position: _bound(campaign, (position,), views, n_reports, n_fake, None) for position in sorted(covered)}
+    worst = max(bounds, key=lambda position: bounds[position])
+    return campaign.domain.names[worst], bounds[worst]
+
+
+def _bound(campaign: Campaign, clique: View, drawn: dict[View, float], n_reports: int, n_fake: int, share: float | None) -> float:
+    views = {view: chance for view, chance in drawn.items() if set(clique) <= set(view)}
+    if not views:
+        names = ", ".join(campaign.domain.names[position] for position in clique)
+        raise DomainError(f"no view covers {names} together, so no report speaks of it directly")
+    reaches = {view: reach(campaign, clique, view) for view in views}
+    weights = {view: chance * reaches[view].weight for view, chance in views.items()}
+    total = sum(weights.values())
+    low, high = np.array([share]), np.array([share])
+    if share is None:
+        low = np.sum([weights[view] * one.low for view, one in reaches.items()], axis=0) / total
+        high = np.sum([weights[view] * one.high for view, one in reaches.items()], axis=0) / total
+    return max(_shift(one, low, high, n_reports * total, n_fake) for one in reaches.values())
+
+
+def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: float, n_fake: int) -> float:
+    """Of the cell that moves furthest, where all fakes have one view, and the honest mean lies between low and high."""
+    leverage = n_fake * fake.weight / (honest_weight + n_fake * fake.weight)
+    return float(leverage * np.maximum(fake.high - low, high - fake.low).max())
+
+
+def reach(campaign: Campaign, clique: View, view: View) -> Reach:
+    """What a report of this view can say for the cells of a clique that the view covers."""
+    channels = campaign.channels(view)
+    if campaign.jointly:
+        return _of_block(channels[0], clique, view, campaign)
+    reached = [_of_block(channels[view.index(position)], (position,), (position,), campaign) for position in clique]
+    low, high, weight = np.ones(1), np.ones(1), 1.0
+    for one in reached:  # a product of numbers of either sign: its extremes are among those of the sides
+        corners = [np.multiply.outer(a, b).reshape(-1) for a in (low, high) for b in (one.low, one.high)]
+        low, high, weight = np.minimum.reduce(corners), np.maximum.reduce(corners), weight * one.weight
+    return Reach(low, high, weight)
+
+
+def _of_block(channel: Channel, clique: View, block: View, campaign: Campaign) -> Reach:
+    """What the output of one block can say for the cells of a part of it."""
+    sizes = campaign.domain.sizes
+    own = math.prod(sizes[position] for position in clique)
+    if not isinstance(campaign.mechanism, Bloom):
+        return _of_own_bits(channel, own, is_bits(campaign))
+    law = channel.law()
+    p, q, code = float(law.p), float(law.q), code_matrix(law)
+    if code.size > MOST_CODE:
+        raise DomainError(f"a code of {code.size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
+    shares = np.linalg.pinv(code.T).reshape(*(sizes[position] for position in block), law.n_bits)
+    shares = shares.sum(axis=tuple(axis for axis, position in enumerate(block) if position not in clique)).reshape(own, -1)
+    debiased = shares.sum(axis=1) * q
+    low, high = np.minimum(shares, 0).sum(axis=1) - debiased, np.maximum(shares, 0).sum(axis=1) - debiased
+    return Reach(low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates)
+
+
+@lru_cache(maxsize=4096)
+def _of_own_bits(channel: Channel, own: int, sends_bits: bool) -> Reach:
+    """The same where each candidate has a bit of its own, and so all cells are alike."""
+    law = channel.law()
+    p, q, n_summed = law.p, law.q, law.n_candidates // own  # so many cells of the block add up to one
+    n_ones = channel.n_ones if sends_bits else 1
+    most = n_summed if n_ones is None else min(n_ones, n_summed)
+    least = 0 if n_ones is None else max(0, n_ones - (law.n_candidates - n_summed))
+    low, high = (np.array([float((ones - n_summed * q) / (p - q))]) for ones in (least, most))
+    return Reach(low, high, float((p - q) ** 2 / (q * (1 - q) * n_summed if sends_bits else 1)))
+
+
+def _code_size(channel: Channel) -> int:
+    return channel.n_candidates * channel.width if isinstance(channel, BloomChannel) else 0

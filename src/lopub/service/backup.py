@@ -1,0 +1,107 @@
+"""Backups: one SQLite file with the collector's schema, of whichever store; restored into either kind.
+
+Rows are written in the order of their keys, so that a backup tells no more than the store.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Table, func, select, text
+
+from lopub.errors import StoreError
+from lopub.files import whole_file
+from lopub.service.sqlite_store import SqliteStore
+from lopub.service.store import Store
+from lopub.service.tables import campaigns, metadata, refusals, reports, tokens
+
+BLOCK = 2**14
+TABLES = (campaigns, reports, refusals, tokens)
+
+
+def backup(store: Store, path: Path, *, force: bool = False, done: Callable[[int], None] | None = None) -> int:
+    """Write one state of a store to a file that only its owner can read, while the collector goes on; how many reports."""
+    with whole_file(path, force=force, mode=0o600) as part:
+        target = SqliteStore(part)
+        try:
+            with store.reading() as source, target.writing() as sink:
+                copied = _copy(source, sink, done)
+        finally:
+            target.close()
+        _settled(part)
+    return copied
+
+
+def _settled(part: Path) -> None:
+    """One file, without its log beside it."""
+    connection = sqlite3.connect(part)
+    try:
+        connection.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        connection.close()
+    for leftover in ("-wal", "-shm"):
+        Path(f"{part}{leftover}").unlink(missing_ok=True)
+
+
+def restore(path: Path, store: Store, *, done: Callable[[int], None] | None = None) -> int:
+    """Fill an empty store from a backup, an older one too; how many reports. All or nothing; the backup stays as it is."""
+    _check(path)
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(shutil.copy(path, Path(directory) / "backup.db"))
+        source = SqliteStore(copy, create=False)
+        try:
+            with source.reading() as state, store.writing() as sink:
+                if sink.execute(select(func.count()).select_from(campaigns)).scalar():
+                    raise StoreError(f"database {store.name} has campaigns already; restore into an empty one")
+                return _filled(state, sink, done)
+        finally:
+            source.close()
+
+
+def _filled(source: Connection, sink: Connection, done: Callable[[int], None] | None) -> int:
+    n_reports = _copy(source, sink, done)
+    if sink.dialect.name == "postgresql":  # numbers were given, not drawn: the next one drawn must be a new one
+        last = "(SELECT coalesce(max(number), 0) + 1 FROM campaigns)"
+        sink.execute(text(f"SELECT setval('campaigns_number_seq', {last}, false)"))
+    return n_reports
+
+
+def _check(path: Path) -> None:
+    """Refuse what is no backup, or a damaged one, before anything is written."""
+    damaged = StoreError(f"{path} is not a backup of a collector, or is damaged")
+    try:
+        if not path.is_file():
+            raise StoreError(f"there is no backup {path}")
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
+                raise damaged
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError:
+        raise damaged from None
+    if not set(metadata.tables) <= tables:
+        raise damaged
+
+
+def _copy(source: Connection, sink: Connection, done: Callable[[int], None] | None) -> int:
+    """All tables; how many reports."""
+    n_reports = 0
+    for table in TABLES:
+        for block in _blocks(source, table):
+            sink.execute(table.insert(), block)
+            n_reports += sum(row["content"] is not None for row in block) if table is reports else 0
+            if done:
+                done(len(block))
+    return n_reports
+
+
+def _blocks(source: Connection, table: Table) -> Any:
+    chosen = select(table).order_by(*table.primary_key.columns)
+    rows = source.execution_options(stream_results=True, max_row_buffer=BLOCK).execute(chosen)
+    for block in rows.mappings().partitions(BLOCK):
+        yield [dict(row) for row in block]

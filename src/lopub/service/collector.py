@@ -1,0 +1,90 @@
+"""Collector: what all routes share, and what happens beside them."""
+
+import asyncio
+import re
+from collections import OrderedDict
+from contextlib import suppress
+
+from starlette.concurrency import run_in_threadpool
+
+from lopub.errors import CampaignClosed, LopubError, NoCampaign
+from lopub.service.campaigns import Entry, erase, find_campaign, overdue, today
+from lopub.service.logs import tell
+from lopub.service.metrics import Metrics
+from lopub.service.settings import Settings
+from lopub.service.store import Store
+from lopub.service.writer import Writer
+
+MOST_CAMPAIGNS = 256
+"""Campaigns that are kept in memory; the others are read again when they are asked for."""
+RETENTION_SECONDS = 3600
+"""How often campaigns whose retention is over are looked for."""
+STOP_SECONDS = 1.5
+"""How long the last commits may take once the process was told to stop and all requests are answered."""
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+class Collector:
+    """A store with its writer, and the campaigns that it was asked for."""
+
+    def __init__(self, settings: Settings, store: Store) -> None:
+        self.settings, self.store = settings, store
+        self.metrics = Metrics()
+        self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports)
+        self._known: OrderedDict[str, Entry] = OrderedDict()
+
+    async def start(self) -> None:
+        self.writer.start()
+        self._keeping = asyncio.create_task(self._keep_promises())
+
+    async def stop(self) -> None:
+        self._keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._keeping
+        await asyncio.to_thread(self.writer.stop, seconds=STOP_SECONDS)
+
+    # ---- campaigns
+
+    async def entry(self, campaign_id: str) -> Entry:
+        """The campaign of this id. What is known of it may be older than the store; the writer looks again."""
+        if known := self._known.get(campaign_id):
+            self._known.move_to_end(campaign_id)
+            return known
+        if not _ID.fullmatch(campaign_id):
+            raise NoCampaign("a campaign is named by the 64 hexadecimal digits of its id, small letters")
+        return self.remember(await run_in_threadpool(find_campaign, self.store, campaign_id))
+
+    async def open_entry(self, campaign_id: str) -> Entry:
+        entry = await self.entry(campaign_id)
+        if entry.closed is not None:
+            raise self.closed(entry)
+        return entry
+
+    def closed(self, entry: Entry) -> CampaignClosed:
+        """That the campaign is closed; what was known of it is forgotten."""
+        if entry.closed is None:
+            self._known.pop(entry.campaign.id, None)
+        return CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports or withdrawals")
+
+    def remember(self, entry: Entry) -> Entry:
+        self._known[entry.campaign.id] = entry
+        if len(self._known) > MOST_CAMPAIGNS:
+            self._known.popitem(last=False)
+        return entry
+
+    # ---- retention
+
+    async def _keep_promises(self) -> None:
+        """Delete, for good, the reports of campaigns whose retention is over; now and then, as long as the process runs."""
+        while True:
+            try:
+                await asyncio.to_thread(erase_overdue, self.store)
+            except LopubError:
+                tell("the store cannot be searched for reports to delete; it will be tried again")
+            await asyncio.sleep(RETENTION_SECONDS)
+
+
+def erase_overdue(store: Store) -> None:
+    for entry in overdue(store, today()):
+        n = erase(store, entry)
+        tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16], rows=n)

@@ -1,0 +1,62 @@
+"""What the management routes answer with."""
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel
+
+from lopub.service.campaigns import Entry, Tally
+
+
+class CampaignState(BaseModel):
+    """A campaign in this collector."""
+
+    id: str
+    name: str
+    min_reports: int
+    open: bool
+    closed: str | None
+    """The day, in UTC."""
+    erased: bool
+    """Whether its reports were deleted at the end of their retention."""
+
+
+class Campaigns(BaseModel):
+    campaigns: list[CampaignState]
+
+
+class SlotCount(BaseModel):
+    slot: int
+    """Days since 1970-01-01."""
+    reports: int
+
+
+class Tallied(BaseModel):
+    """What came in for a campaign."""
+
+    id: str
+    reports: int
+    slots: list[SlotCount]
+    refused: Mapping[str, int]
+    withdrawn: int
+
+
+def state_of(entry: Entry) -> CampaignState:
+    terms, day = entry.campaign.terms, entry.closed_on
+    return CampaignState(
+        id=entry.campaign.id,
+        name=terms.name,
+        min_reports=terms.min_reports,
+        open=day is None,
+        closed=None if day is None else str(day),
+        erased=entry.erased is not None,
+    )
+
+
+def tallied(entry: Entry, tally: Tally) -> Tallied:
+    return Tallied(
+        id=entry.campaign.id,
+        reports=tally.n_reports,
+        slots=[SlotCount(slot=slot, reports=n) for slot, n in tally.slots.items()],
+        refused={str(reason): n for reason, n in tally.refused.items()},
+        withdrawn=tally.n_withdrawn,
+    )

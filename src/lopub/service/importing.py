@@ -1,0 +1,55 @@
+"""Files of reports into a store: the same checks, the same idempotence as over HTTP."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lopub.batch import ReportBatch
+from lopub.errors import CampaignClosed, Reason
+from lopub.service.campaigns import Entry
+from lopub.service.store import Row, Store, Submission
+
+GROUP_REPORTS = 8192
+
+
+@dataclass(frozen=True, kw_only=True)
+class Imported:
+    """What became of the reports of a file."""
+
+    n_accepted: int
+    n_replayed: int
+    refused: Counter[Reason]
+
+
+def import_reports(
+    store: Store, entry: Entry, batches: Iterable[ReportBatch], *, done: Callable[[int], None] | None = None
+) -> Imported:
+    """Keep all reports, group by group. done: told after each group how many it had."""
+    n_accepted = n_replayed = 0
+    refused: Counter[Reason] = Counter()
+    for submission in _submissions(entry, batches):
+        written = store.write([submission])
+        if written.outcomes[0].closed:
+            raise CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports")
+        n_accepted, n_replayed = n_accepted + written.n_accepted, n_replayed + written.n_replayed
+        refused.update(written.refused)
+        if done:
+            done(len(submission.rows))
+    return Imported(n_accepted=n_accepted, n_replayed=n_replayed, refused=refused)
+
+
+def _submissions(entry: Entry, batches: Iterable[ReportBatch]) -> Iterable[Submission]:
+    for batch in batches:
+        refused = batch.refused
+        for start in range(0, max(1, len(batch)), GROUP_REPORTS):
+            yield Submission(entry.number, _rows(batch[start : start + GROUP_REPORTS], entry.number), refused)
+            refused = {}
+
+
+def _rows(batch: ReportBatch, number: int) -> list[Row]:
+    ids, masks, slots = batch.whole_ids, batch.masks, batch.slots.tolist()
+    return [
+        Row(number, hashlib.sha256(ids[i].tobytes()).digest(), slots[i], masks[i].tobytes() + batch.payloads.string(i))
+        for i in range(len(batch))
+    ]

@@ -1,0 +1,179 @@
+"""The routes beside ingest: campaigns, withdrawals, counts, health; described by OpenAPI."""
+
+import base64
+import hashlib
+import json
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
+
+from lopub import __version__
+from lopub.campaign import LONGEST_FILE, Campaign
+from lopub.errors import CampaignClosed
+from lopub.report import ID_BYTES, base64url
+from lopub.service.bodies import body_of, media_type_of
+from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign, tally, withdraw
+from lopub.service.collector import Collector
+from lopub.service.documents import Campaigns, CampaignState, Tallied, state_of, tallied
+from lopub.service.metrics import CONTENT_TYPE
+from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, METRICS, WITHDRAWAL_BODY, described, problems
+from lopub.service.problems import Kind, Problem
+from lopub.service.schema import version_of
+from lopub.service.tables import SCHEMA
+from lopub.service.tokens import grant_of
+
+LONGEST_WITHDRAWAL = 4096
+FOREVER = "public, max-age=31536000, immutable"
+STORE = (Kind.UNAVAILABLE, Kind.STORAGE_FULL)
+TOKEN = (Kind.UNAUTHORIZED, Kind.FORBIDDEN, Kind.UNAVAILABLE)
+NEW: dict[int | str, dict[str, Any]] = {201: {"model": CampaignState, "description": "It is new"}}
+_bearer = HTTPBearer(auto_error=False, description="`lopub token new` makes one")
+
+
+def management_app(collector: Collector, handlers: dict[Any, Any]) -> FastAPI:
+    """Everything but ingest."""
+    app = FastAPI(
+        title="LoPub collector",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        exception_handlers=handlers,
+        redirect_slashes=False,
+    )
+    _add_public(app, collector)
+    _add_withdrawals(app, collector)
+    _add_managed(app, collector)
+    _add_operations(app, collector)
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
+    return app
+
+
+def _allowed(collector: Collector, scope: str) -> Any:
+    """A dependency that lets through whoever brings a token of this scope."""
+
+    async def check(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
+        grant = None
+        if credentials is not None:
+            grant = await run_in_threadpool(grant_of, collector.store, credentials.credentials)
+        if grant is None or grant.expired:
+            said = "the token has expired" if grant else "this needs a token that the collector knows"
+            raise Problem(Kind.UNAUTHORIZED, f"{said}; `lopub token new` makes one")
+        if not grant.allows(scope):
+            raise Problem(Kind.FORBIDDEN, f"this needs a token of scope {scope}, and this one has scope {grant.scope}")
+
+    return Depends(check)
+
+
+def _add_public(app: FastAPI, collector: Collector) -> None:
+    @app.get("/campaigns/{id}", responses=CAMPAIGN_FILE | problems(Kind.UNKNOWN_CAMPAIGN, *STORE), response_class=Response)
+    async def campaign(id: str, request: Request) -> Response:
+        """The canonical bytes of a campaign; their SHA-256 is its id."""
+        entry = await collector.entry(id)
+        headers = {"ETag": f'"{entry.campaign.id}"', "Cache-Control": FOREVER}
+        if headers["ETag"] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(entry.campaign.canonical_bytes, media_type="application/json", headers=headers)
+
+
+def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
+    kinds = (Kind.MALFORMED, Kind.UNKNOWN_CAMPAIGN, Kind.SLOW_BODY, Kind.CLOSED, Kind.TOO_LARGE, Kind.MEDIA_TYPE, *STORE)
+
+    @app.post("/campaigns/{id}/withdrawals", status_code=204, responses=problems(*kinds), openapi_extra=WITHDRAWAL_BODY)
+    async def withdrawal(id: str, request: Request) -> Response:
+        """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
+        entry = await collector.open_entry(id)
+        if media_type_of(request.scope) != "application/json":
+            raise Problem(Kind.MEDIA_TYPE, "a withdrawal comes as application/json")
+        seconds = collector.settings.receive_seconds
+        report_id = _report_id(await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds))
+        try:
+            await run_in_threadpool(withdraw, collector.store, entry, hashlib.sha256(report_id).digest())
+        except CampaignClosed:
+            raise collector.closed(entry) from None
+        collector.metrics.withdrew()
+        return Response(status_code=204)
+
+
+def _report_id(body: bytes) -> bytes:
+    """The report's id that a withdrawal names."""
+    try:
+        text = json.loads(body.decode())["id"]
+        report_id = base64.urlsafe_b64decode(text + "==")
+        if len(report_id) == ID_BYTES and base64url(report_id) == text:
+            return report_id
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    raise Problem(Kind.MALFORMED, f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url')
+
+
+def _add_managed(app: FastAPI, collector: Collector) -> None:
+    store, settings = collector.store, collector.settings
+    read, manage = [_allowed(collector, "read")], [_allowed(collector, "manage")]
+
+    @app.get("/campaigns", dependencies=read, responses=problems(*TOKEN))
+    async def campaigns() -> Campaigns:
+        """Every campaign, open or closed."""
+        return Campaigns(campaigns=[state_of(entry) for entry in await run_in_threadpool(all_campaigns, store)])
+
+    @app.put(
+        "/campaigns/{id}",
+        dependencies=manage,
+        openapi_extra=CAMPAIGN_BODY,
+        responses=NEW
+        | problems(
+            Kind.SLOW_BODY, Kind.CLOSED, Kind.TOO_LARGE, Kind.MALFORMED, Kind.MEDIA_TYPE, Kind.WRONG_CAMPAIGN, *TOKEN, *STORE
+        ),
+    )
+    async def opened(id: str, request: Request, response: Response) -> CampaignState:
+        """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id."""
+        if media_type_of(request.scope) != "application/json":
+            raise Problem(Kind.MEDIA_TYPE, "a campaign comes as application/json")
+        body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
+        campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
+        entry, is_new = await run_in_threadpool(open_campaign, store, campaign)
+        response.status_code = 201 if is_new else 200
+        return state_of(collector.remember(entry))
+
+    @app.post("/campaigns/{id}/close", dependencies=manage, responses=problems(Kind.UNKNOWN_CAMPAIGN, *TOKEN, *STORE))
+    async def closed(id: str) -> CampaignState:
+        """Close a campaign: no more reports, no more withdrawals. Closing it again changes nothing."""
+        await collector.entry(id)
+        entry = await run_in_threadpool(close_campaign, store, id)
+        return state_of(collector.remember(entry))
+
+    @app.get(
+        "/campaigns/{id}/counts",
+        dependencies=read,
+        responses=problems(Kind.UNKNOWN_CAMPAIGN, Kind.TOO_FEW_REPORTS, *TOKEN, *STORE),
+    )
+    async def counts(id: str) -> Tallied:
+        """How many reports came in by slot, were refused by reason, were withdrawn; nothing below the campaign's min_reports."""
+        entry = await collector.entry(id)
+        return tallied(entry, await run_in_threadpool(tally, store, entry))
+
+
+def _add_operations(app: FastAPI, collector: Collector) -> None:
+    @app.get("/health", responses=problems())
+    async def health() -> dict[str, str]:
+        """That the process is alive."""
+        return {"status": "alive"}
+
+    @app.get("/ready", responses=problems(Kind.UNAVAILABLE))
+    async def ready() -> dict[str, str]:
+        """That the store can be reached, and its schema is the right one."""
+        if await run_in_threadpool(_schema, collector) != SCHEMA:
+            raise Problem(Kind.UNAVAILABLE, "the store's schema is not the one that this collector was started with")
+        return {"status": "ready"}
+
+    @app.get("/metrics", response_class=PlainTextResponse, responses=METRICS)
+    async def metrics() -> Response:
+        """Counters for Prometheus."""
+        return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
+
+
+def _schema(collector: Collector) -> str | None:
+    with collector.store.reading() as connection:
+        return version_of(connection)

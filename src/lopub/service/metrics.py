@@ -1,0 +1,68 @@
+"""Counters and gauges for Prometheus: totals of the whole process, none of a campaign or a sender."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+from lopub.errors import Reason
+from lopub.service.store import Written
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+PROBLEMS = ("storage-full", "unavailable")
+
+
+class Metrics:
+    """What this process did since it started."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.n_accepted = self.n_replayed = self.n_commits = self.n_withdrawals = 0
+        self.refused: Counter[Reason] = Counter()
+        self.failed: Counter[str] = Counter()
+        self.problems: Counter[str] = Counter()
+
+    def wrote(self, written: Written) -> None:
+        with self._lock:
+            self.n_commits += 1
+            self.n_accepted += written.n_accepted
+            self.n_replayed += written.n_replayed
+            self.refused.update(written.refused)
+
+    def failed_to_write(self, problem: str) -> None:
+        with self._lock:
+            self.failed[problem] += 1
+
+    def told(self, problem: str) -> None:
+        """A request was answered with a problem document."""
+        with self._lock:
+            self.problems[problem] += 1
+
+    def withdrew(self) -> None:
+        with self._lock:
+            self.n_withdrawals += 1
+
+    def text(self, *, n_waiting: int) -> str:
+        """All of it in Prometheus' text format."""
+        with self._lock:
+            return "\n".join(self._lines(n_waiting)) + "\n"
+
+    def _lines(self, n_waiting: int) -> Iterator[str]:
+        yield from _described("lopub_reports_total", "counter", "Reports that were kept, or came again.")
+        yield f'lopub_reports_total{{outcome="accepted"}} {self.n_accepted}'
+        yield f'lopub_reports_total{{outcome="replayed"}} {self.n_replayed}'
+        yield from _described("lopub_refused_total", "counter", "Reports that were refused, by reason.")
+        yield from (f'lopub_refused_total{{reason="{reason}"}} {self.refused[reason]}' for reason in Reason)
+        yield from _described("lopub_withdrawals_total", "counter", "Withdrawals.")
+        yield f"lopub_withdrawals_total {self.n_withdrawals}"
+        yield from _described("lopub_commits_total", "counter", "Durable commits of waiting reports.")
+        yield f"lopub_commits_total {self.n_commits}"
+        yield from _described("lopub_failed_commits_total", "counter", "Commits that the store refused, by problem.")
+        yield from (f'lopub_failed_commits_total{{problem="{problem}"}} {self.failed[problem]}' for problem in PROBLEMS)
+        yield from _described("lopub_problems_total", "counter", "Requests answered with a problem document, by type.")
+        yield from (f'lopub_problems_total{{problem="{name}"}} {n}' for name, n in sorted(self.problems.items()))
+        yield from _described("lopub_waiting_reports", "gauge", "Reports that wait for a commit.")
+        yield f"lopub_waiting_reports {n_waiting}"
+
+
+def _described(name: str, kind: str, meaning: str) -> list[str]:
+    return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]

@@ -1,0 +1,1 @@
+"""Migrations of the collector's schema, one file a version."""

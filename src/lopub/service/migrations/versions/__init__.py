@@ -1,0 +1,1 @@
+"""Every version of the schema, the oldest first."""

@@ -1,0 +1,78 @@
+"""The store for production: PostgreSQL through psycopg 3; any number of collectors may share it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.dialects.postgresql import insert
+
+from lopub.service.store import Kept, Row, Store
+
+DISK_FULL = "53100"
+CONNECTION = {
+    "application_name": "lopub",
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
+}
+MIGRATION_LOCK = 0x6C6F707562
+"""One process at a time looks at the schema."""
+
+
+class PostgresStore(Store):
+    """A database on a server; every commit is synced there before it is acknowledged."""
+
+    upsert = staticmethod(insert)
+
+    def __init__(self, address: URL) -> None:
+        engine = create_engine(
+            address.set(drivername="postgresql+psycopg"),
+            hide_parameters=True,
+            pool_pre_ping=True,  # a connection that was lost is replaced without anybody noticing
+            connect_args=CONNECTION,
+        )
+        event.listen(engine, "connect", _prepare)
+        super().__init__(engine, address.render_as_string(hide_password=True))
+        self._begin()
+
+    def _wait_for_others(self, connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
+
+    def _reader(self) -> Engine:
+        return self._engine.execution_options(isolation_level="REPEATABLE READ")
+
+    def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
+        statement = (
+            "INSERT INTO reports (campaign, hash, slot, content)"
+            " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
+        )
+        return connection.exec_driver_sql(statement, _columns(rows)).rowcount
+
+    def _lookup(self, connection: Connection, rows: Sequence[Row]) -> Kept:
+        statement = (
+            "SELECT campaign, hash, slot, content FROM reports"
+            " JOIN unnest(%b::int[], %b::bytea[]) AS asked (campaign, hash) USING (campaign, hash)"
+        )
+        found = connection.exec_driver_sql(statement, _columns(rows)[:2])
+        return {(row[0], row[1]): (row[2], row[3]) for row in found}
+
+    def scrub(self) -> None:
+        """Write the table anew: without this, deleted rows would stay in its pages."""
+        with self._told_apart(), self._turn, self._engine.connect() as connection:
+            autonomous = connection.execution_options(isolation_level="AUTOCOMMIT")
+            autonomous.execute(text("VACUUM (FULL, ANALYZE) reports"))
+
+    def _is_full(self, error: BaseException) -> bool:
+        return getattr(error, "sqlstate", None) == DISK_FULL
+
+
+def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
+    return tuple(list(column) for column in zip(*rows, strict=True))
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET synchronous_commit = on")
+    connection.commit()

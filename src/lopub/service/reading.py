@@ -1,0 +1,59 @@
+"""Out of a store: the accepted reports of a campaign as a batch."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from lopub.batch import HASH_BYTES, Packed, ReportBatch
+from lopub.batch.check import checked_batch
+from lopub.errors import DomainError, StoreError, TooFewReports
+from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally
+from lopub.service.store import Store
+
+
+def batch_of(store: Store, entry: Entry) -> ReportBatch:
+    """The accepted reports in the order of their hashes, with how many were refused; whatever kind the store is of."""
+    if entry.erased is not None:
+        raise StoreError(f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention")
+    with store.reading() as connection:
+        blocks = [_batch(block, entry) for block in store.rows(connection, entry.number)]
+        refused = refused_of(connection, entry.number)
+    batch = ReportBatch.concatenated(blocks or [_batch([], entry)])
+    if batch.refused:
+        raise StoreError(f"database {store.name} holds reports that do not fit their campaign; restore a backup")
+    return replace(batch, refused=refused)
+
+
+def _batch(block: Sequence[tuple[bytes, int, bytes]], entry: Entry) -> ReportBatch:
+    """Rows as arrays, checked once more: a store is a file that others can write to."""
+    n, n_mask = len(block), entry.campaign.mask_bytes
+    hashes = np.frombuffer(b"".join(row[0] for row in block), np.uint8).reshape(n, HASH_BYTES)
+    masks = np.frombuffer(b"".join(row[2][:n_mask] for row in block), np.uint8).reshape(n, n_mask)
+    payloads = np.frombuffer(b"".join(row[2][n_mask:] for row in block), np.uint8)
+    lengths = np.array([len(row[2]) - n_mask for row in block], dtype=np.int64)
+    slots = np.array([row[1] for row in block], dtype=np.uint32)
+    return checked_batch(entry.campaign, hashes, slots, masks, Packed.from_lengths(payloads, lengths))
+
+
+def chosen(store: Store, campaign_id: str) -> Entry:
+    """The campaign with this id, or the only one whose id begins so."""
+    if len(campaign_id) == 64:
+        return find_campaign(store, campaign_id.lower())
+    found = [
+        entry for entry in all_campaigns(store) if len(campaign_id) >= 8 and entry.campaign.id.startswith(campaign_id.lower())
+    ]
+    if len(found) != 1:
+        raise DomainError(
+            "name one campaign by its file, by its id, or by the first 8 or more digits of its id;"
+            " `lopub collect list` shows those there are"
+        )
+    return found[0]
+
+
+def shown_count(store: Store, entry: Entry) -> str:
+    """How many reports a campaign has, for people; below its min_reports only that they are fewer."""
+    try:
+        return f"{tally(store, entry).n_reports:,}"
+    except TooFewReports:
+        return f"below {entry.campaign.terms.min_reports:,}"

@@ -1,0 +1,238 @@
+"""Store: where a collector keeps campaigns, reports and counts of refused ones. Two kinds, SQLite and PostgreSQL, one schema.
+
+Every report is named by the SHA-256 of its id. The first content under a name stays; the same again is a replay and counts
+once; another one is refused. What the two kinds share is here; each brings its way to insert, to look up and to erase.
+"""
+
+import threading
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, select
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoConnection
+
+from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
+from lopub.service.schema import bring_up_to_date
+from lopub.service.tables import campaigns, refusals, reports
+
+
+class Row(NamedTuple):
+    """One report as it is kept."""
+
+    campaign: int
+    """The campaign's number in this store."""
+    hash: bytes
+    """SHA-256 of the report's id."""
+    slot: int | None
+    content: bytes | None
+    """View mask, then payload; None where the report was withdrawn."""
+
+
+Key = tuple[int, bytes]
+Kept = Mapping[Key, tuple[int | None, bytes | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What one request brings: checked reports of one campaign, and how many others it refused."""
+
+    campaign: int
+    rows: Sequence[Row]
+    refused: Mapping[Reason, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a submission's rows: those refused, by their place; all others are kept, now or before."""
+
+    refused: Mapping[int, Reason] = field(default_factory=dict)
+    closed: bool = False
+    """Nothing was kept: the campaign is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a group of submissions, in their order, once it is durable."""
+
+    outcomes: Sequence[Outcome]
+    n_accepted: int
+    n_replayed: int
+    refused: Mapping[Reason, int]
+
+
+class Store(ABC):
+    """A database with the collector's schema."""
+
+    upsert: Callable[..., Any]
+    """The dialect's own insert, which knows ON CONFLICT."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.name = name
+        """The database's address without its password."""
+        self._engine = engine
+        self._turn = threading.Lock()  # writers of this process wait for each other here, in order, not in the database
+
+    def _begin(self) -> None:
+        """Bring the schema up to date, once everything else is set."""
+        try:
+            with self._told_apart(), self._writer().begin() as connection:
+                self._wait_for_others(connection)
+                bring_up_to_date(connection)
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- what differs
+
+    def _wait_for_others(self, connection: Connection) -> None:  # noqa: B027 (in SQLite, to write is to be alone)
+        """Let no other process look at the schema meanwhile."""
+
+    @abstractmethod
+    def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
+        """Insert the rows whose names are not taken; how many."""
+
+    @abstractmethod
+    def _lookup(self, connection: Connection, rows: Sequence[Row]) -> Kept:
+        """What is kept under the names of these rows."""
+
+    @abstractmethod
+    def scrub(self) -> None:
+        """Make what was deleted unreadable in the files too."""
+
+    @abstractmethod
+    def _is_full(self, error: BaseException) -> bool:
+        """Whether a driver's error means that there is no space left."""
+
+    def hold(self) -> None:  # noqa: B027 (PostgreSQL takes any number of writers)
+        """Become the one process that takes reports, where there can only be one."""
+
+    # ---- transactions
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one state of the database."""
+        with self._told_apart(), self._reader().connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction; durable when the block is left, or undone by an exception."""
+        with self._told_apart(), self._turn, self._writer().begin() as connection:
+            yield connection
+
+    def _reader(self) -> Engine:
+        return self._engine
+
+    def _writer(self) -> Engine:
+        return self._engine
+
+    @contextmanager
+    def _told_apart(self) -> Iterator[None]:
+        """Failures of the database as errors of ours: without statements, which hold content."""
+        try:
+            yield
+        except (IntegrityError, ProgrammingError, DataError):
+            raise  # a bug of ours
+        except DBAPIError as error:
+            raise self.failure(error.orig or error) from None
+        except NoConnection:
+            raise StoreUnavailable(f"database {self.name} has no connection left; try again later") from None
+
+    def failure(self, error: BaseException) -> StoreError:
+        """A driver's error as one of ours."""
+        if self._is_full(error):
+            return StorageFull(f"database {self.name} has no space left; make room, then the same can be sent again")
+        return StoreUnavailable(f"database {self.name} is out of reach ({type(error).__name__}); try again later")
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    # ---- reports
+
+    def write(self, group: Sequence[Submission]) -> Written:
+        """Keep the reports of several requests in one transaction; durable on return.
+
+        Rows go in by their hashes, so that nothing tells which of them came first.
+        """
+        with self.writing() as connection:
+            numbers = self.open_numbers(connection, {submission.campaign for submission in group})
+            first: dict[Key, Row] = {}
+            for submission in group:
+                if submission.campaign in numbers:
+                    for row in submission.rows:
+                        first.setdefault(row[:2], row)
+            rows = sorted(first.values())
+            n_accepted = self._insert(connection, rows) if rows else 0
+            kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
+            if n_accepted < len(rows):
+                kept.update(self._lookup(connection, rows))
+            outcomes = [_outcome(submission, kept, submission.campaign in numbers) for submission in group]
+            refused = _refused(group, outcomes)
+            self._count(connection, refused)
+        return _written(group, outcomes, n_accepted, refused)
+
+    def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
+        """Those of the campaigns that are open; they stay so until the end of the transaction."""
+        chosen = select(campaigns.c.number).where(campaigns.c.number.in_(sorted(numbers)), campaigns.c.closed.is_(None))
+        return set(connection.execute(chosen.with_for_update(read=True)).scalars())
+
+    def _count(self, connection: Connection, refused: Mapping[tuple[int, Reason], int]) -> None:
+        """Add to the counts of refused reports: how many, and why, and nothing else."""
+        values = [{"campaign": number, "reason": str(reason), "n": n} for (number, reason), n in sorted(refused.items())]
+        if values:
+            insert = self.upsert(refusals)
+            added = insert.on_conflict_do_update(
+                index_elements=["campaign", "reason"], set_={"n": refusals.c.n + insert.excluded.n}
+            )
+            connection.execute(added, values)
+
+    def rows(self, connection: Connection, number: int) -> Iterator[Sequence[tuple[bytes, int, bytes]]]:
+        """The accepted reports of a campaign as (hash, slot, content), in blocks, in the order of their hashes."""
+        chosen = (
+            select(reports.c.hash, reports.c.slot, reports.c.content)
+            .where(reports.c.campaign == number, reports.c.content.is_not(None))
+            .order_by(reports.c.hash)
+        )
+        streamed = connection.execution_options(stream_results=True, max_row_buffer=2**14).execute(chosen)
+        for block in streamed.partitions(2**14):
+            yield [(row[0], row[1], row[2]) for row in block]
+
+
+def _outcome(submission: Submission, kept: Kept, is_open: bool) -> Outcome:
+    if not is_open:
+        return Outcome(closed=True)
+    refused: dict[int, Reason] = {}
+    for place, row in enumerate(submission.rows):
+        slot_and_content = kept[row[:2]]
+        if slot_and_content != row[2:]:
+            refused[place] = Reason.WITHDRAWN if slot_and_content[1] is None else Reason.CONFLICT
+    return Outcome(refused)
+
+
+def _refused(group: Sequence[Submission], outcomes: Sequence[Outcome]) -> Counter[tuple[int, Reason]]:
+    """How many are to be counted, by campaign and reason; a closed campaign's counts are final."""
+    counted: Counter[tuple[int, Reason]] = Counter()
+    for submission, outcome in zip(group, outcomes, strict=True):
+        if not outcome.closed and (submission.refused or outcome.refused):
+            counted.update({(submission.campaign, reason): n for reason, n in submission.refused.items()})
+            counted.update((submission.campaign, reason) for reason in outcome.refused.values())
+    return counted
+
+
+def _written(
+    group: Sequence[Submission], outcomes: Sequence[Outcome], n_accepted: int, refused: Counter[tuple[int, Reason]]
+) -> Written:
+    by_reason: Counter[Reason] = Counter()
+    for (_, reason), n in refused.items():
+        by_reason[reason] += n
+    n_kept = sum(
+        len(submission.rows) - len(outcome.refused)
+        for submission, outcome in zip(group, outcomes, strict=True)
+        if not outcome.closed
+    )
+    return Written(outcomes, n_accepted, n_kept - n_accepted, by_reason)

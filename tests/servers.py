@@ -1,0 +1,205 @@
+"""Real processes for the tests of the collector: `lopub serve`, and a PostgreSQL of its own in a temporary directory."""
+
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+STARTUP_SECONDS = 30
+PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"), Path("/usr/bin")]
+
+
+@dataclass
+class Answer:
+    """What a collector answered."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Running:
+    """A collector's process."""
+
+    process: subprocess.Popen[str]
+    port: int
+    address: str
+    errors: list[str] = field(default_factory=list)
+    """The lines of its standard error so far."""
+    source: str = "127.0.0.1"
+    """Where requests come from."""
+
+    def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answer:
+        """Send a request on a connection of its own; `Content_Type` names a header."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30, source_address=(self.source, 0))
+        try:
+            connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.read(), {name.lower(): value for name, value in answer.getheaders()})
+        finally:
+            connection.close()
+
+    def is_ready(self) -> bool:
+        with suppress(OSError, http.client.HTTPException):
+            return self.ask("GET", "/ready").status == 200
+        return False
+
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 10) -> int:
+        """Send a signal; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(seconds)
+        if self.process.stdout:
+            self.process.stdout.close()
+        return code
+
+
+def start_collector(address: str, *options: str, port: int = 0, environment: Mapping[str, str] | None = None) -> Running:
+    """`lopub serve` on a database, ready for requests."""
+    command = [sys.executable, "-m", "lopub", "serve", "--database", address, "--port", str(port), *options]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+    )
+    assert process.stdout is not None and process.stderr is not None
+    line = process.stdout.readline()
+    if "listening on" not in line:
+        _, said = process.communicate(timeout=10)
+        raise RuntimeError(f"lopub serve did not start: {said}")
+    running = Running(process, int(line.partition(",")[0].rpartition(":")[2]), address)
+    threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True).start()
+    until = time.monotonic() + STARTUP_SECONDS
+    while not running.is_ready():
+        assert time.monotonic() < until and process.poll() is None, running.errors
+        time.sleep(0.02)
+    return running
+
+
+def _drain(stream: Any, lines: list[str]) -> None:
+    for line in stream:
+        lines.append(line)
+    stream.close()
+
+
+@contextmanager
+def running_collector(address: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
+    running = start_collector(address, *options, environment=environment)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def postgres_programs() -> Path | None:
+    """Where PostgreSQL's programs are, if they are here."""
+    return next((place for place in PLACES if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Postgres:
+    """A throw-away cluster on loopback."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.port = directory, free_port()
+        self._n_databases = 0
+        self._run("initdb", "-D", str(directory / "data"), "-U", "lopub", "-A", "trust", "--no-sync")
+
+    def start(self) -> None:
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.directory}"
+        self._run("pg_ctl", "-D", str(self.directory / "data"), "-l", str(self.directory / "log"), "-o", options, "-w", "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        self._run("pg_ctl", "-D", str(self.directory / "data"), "-m", mode, "-w", "stop")
+
+    def new_database(self) -> str:
+        """The address of a new, empty database."""
+        self._n_databases += 1
+        name = f"lopub{self._n_databases}"
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub", name)
+        return f"postgresql://lopub@127.0.0.1:{self.port}/{name}"
+
+    @contextmanager
+    def place(self, directory: Path) -> Iterator[str]:
+        """The address of a new, empty database whose tables lie in a directory of their own; its log stays with the others."""
+        if os.getuid() == 0:
+            shutil.chown(directory, "postgres")
+        home = directory / "tables"
+        home.mkdir()
+        if os.getuid() == 0:
+            shutil.chown(home, "postgres")
+        address = self.new_database()
+        name = address.rpartition("/")[2]
+        self.sql(f"CREATE TABLESPACE {name} LOCATION '{home}'")
+        self.sql(f"ALTER DATABASE {name} SET TABLESPACE {name}")
+        try:
+            yield address
+        finally:
+            self.sql(f"DROP DATABASE {name} WITH (FORCE)")
+            self.sql(f"DROP TABLESPACE {name}")
+
+    def sql(self, statement: str) -> None:
+        self._run("psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub", "-d", "postgres", "-q", "-c", statement)
+
+    def dump(self, address: str) -> bytes:
+        """What pg_dump says of a database."""
+        file = self.directory / "dump.sql"
+        self._run("pg_dump", "--inserts", "-f", str(file), address)
+        content = file.read_bytes()
+        file.unlink()
+        return content
+
+    def _run(self, program: str, *arguments: str) -> None:
+        place = postgres_programs()
+        assert place is not None
+        as_postgres = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
+        command = [*as_postgres, str(place / program), *arguments]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, cwd="/"
+        )
+        assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def postgres_cluster() -> Iterator[Postgres]:
+    """A PostgreSQL server in a temporary directory; PostgreSQL does not run as root, so then it runs as the user postgres."""
+    directory = Path(tempfile.mkdtemp(prefix="lopub-pg-"))
+    try:
+        if os.getuid() == 0:
+            shutil.chown(directory, "postgres")
+        cluster = Postgres(directory)
+        cluster.start()
+        try:
+            yield cluster
+        finally:
+            with suppress(AssertionError):
+                cluster.stop()
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """The address of an empty database on a server of its own."""
+    with postgres_cluster() as cluster:
+        yield cluster.new_database()

@@ -107,8 +107,9 @@ class Factorised:
         total = np.zeros((cells, cells))
         for first, second in self._blocks():
             chances = np.einsum("ij,ij->i", first @ halves, second)
-            scores = _crossed([first, second / chances[:, None]], len(first))
-            total += scores.T @ scores
+            with np.errstate(over="ignore", invalid="ignore"):  # only of cells at zero, which have no standard error
+                scores = _crossed([first, second / chances[:, None]], len(first))
+                total += scores.T @ scores
         return total
 
 

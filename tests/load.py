@@ -212,13 +212,15 @@ def note_figures(test: str, store: str, **figures: float) -> None:
     """Write measured figures of the full profile down, in place of those of an earlier run."""
     if not FULL:
         return
-    found = list(csv.reader(RESULTS.open(newline=""))) if RESULTS.exists() else [["test", "store", "figure", "value"]]
+    found = list(csv.reader(RESULTS.read_text().splitlines())) if RESULTS.exists() else []
     others = [row for row in found[1:] if row[:2] != [test, store]]
     rows = others + [
         [test, store, name, f"{value:.6g}" if isinstance(value, float) else str(value)] for name, value in figures.items()
     ]
     with RESULTS.open("w", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([found[0], *sorted(rows, key=lambda row: row[:2])])
+        csv.writer(file, lineterminator="\n").writerows(
+            [["test", "store", "figure", "value"], *sorted(rows, key=lambda row: row[:2])]
+        )
 
 
 def kind_of(address: str) -> str:

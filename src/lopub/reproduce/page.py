@@ -78,7 +78,11 @@ def page(claims: Sequence[Claim], tables: Tables) -> str:
 
 def _sides(claims: Sequence[Claim]) -> Iterator[str]:
     """What is worse than the paper says, what is better, and what could not be reproduced."""
-    titles = {WORSE: "Worse than the paper says", BETTER: "Better than the paper says", OUT_OF_REACH: "Could not be reproduced"}
+    titles = {
+        WORSE: "Worse than the paper says",
+        BETTER: "Better than the paper says",
+        OUT_OF_REACH: "Could not be reproduced, or in part only",
+    }
     for side, title in titles.items():
         own = [
             f"- {claim.about}: the paper has {claim.paper}, we {claim.ours}. {claim.why}"

@@ -24,7 +24,7 @@ PAPER_CELLS = 5_000
 def cells(scale: Scale) -> Iterator[Cell]:
     for name in scale.slow_tables:
         for seed in range(scale.classification_seeds):
-            for flip in scale.classified_flips:
+            for flip in scale.slow_flips:
                 for method in (*PAPER_METHODS, OURS):
                     yield Cell(experiment=NAME, table=name, seed=seed, x=flip, method=method)
             yield Cell(experiment=NAME, table=name, seed=seed, x="0", method=NOT_PRIVATE)

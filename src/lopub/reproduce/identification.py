@@ -20,7 +20,7 @@ METHODS = (*PAPER_METHODS, "em", "moments", "shrunk", GAIN)
 def cells(scale: Scale) -> Iterator[Cell]:
     for table in scale.slow_tables:
         for seed in range(scale.identification_seeds):
-            for flip in scale.identified_flips:
+            for flip in scale.slow_flips:
                 for method in METHODS:
                     yield Cell(experiment=NAME, table=table, seed=seed, x=flip, method=method)
 

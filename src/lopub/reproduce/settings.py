@@ -92,15 +92,15 @@ class Scale:
     """On the axis of epsilon."""
     privacy_tables: tuple[str, ...] = ("adult", "tpce", "retail")
     slow_tables: tuple[str, ...] = ("retail", "adult", "tpce")
-    identified_flips: tuple[str, ...] = ("0.1", "0.3", "0.5", "0.7", "0.9")
-    classified_flips: tuple[str, ...] = ("0.1", "0.5", "0.9")
+    slow_flips: tuple[str, ...] = ("0.1", "0.3", "0.5", "0.7", "0.9")
+    """Of identification and classification."""
     most_rows: int = 10**9
     """Records that the axis of epsilon sees at most."""
 
 
 FULL = Scale(
     name="full",
-    flips=("0.1", "0.5", "0.9"),
+    flips=("0.1", "0.3", "0.5", "0.7", "0.9"),
     epsilons=("1", "2", "4", "8", "16", "24"),
     sets_a_seed=25,
     pairs_a_seed=30,
@@ -111,6 +111,7 @@ FULL = Scale(
     privacy_seeds=2,
     setups=(
         "bloom, all, em",
+        "unary, all, shrunk",
         "subset, sample:2 separately, shrunk",
         "subset, sample:2 jointly, shrunk",
         "direct, fill jointly, shrunk",
@@ -133,8 +134,7 @@ QUICK = Scale(
     setups=("bloom, all, em", "planned, shrunk", "planned, product", "planned, table"),
     privacy_tables=("adult", "retail"),
     slow_tables=("adult",),
-    identified_flips=("0.5",),
-    classified_flips=("0.5",),
+    slow_flips=("0.5",),
     most_rows=10_000,
 )
 SCALES = {scale.name: scale for scale in (FULL, QUICK)}

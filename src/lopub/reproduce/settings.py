@@ -8,54 +8,33 @@ from lopub.errors import DomainError
 
 @dataclass(frozen=True, kw_only=True)
 class TableSettings:
-    """How the paper looks at one of its tables (section "Evaluation")."""
+    """How the paper looks at one of its tables (section "Evaluation"); Adult and TPC-E alike."""
 
     name: str
-    sample: float
+    sample: float = 0.1
     """The share of the records that estimation and publication see."""
-    n_bits: int
-    phi: float
-    identified_sample: float
+    n_bits: int = 128
+    phi: float = 0.4
+    identified_sample: float = 0.1
     """The share of the records that dependences are identified on."""
-    dimensions: tuple[int, ...]
+    dimensions: tuple[int, ...] = (2, 3)
     """k of the joints that are estimated."""
-    pruning_phis: tuple[str, ...]
-    pruning_finds: Literal["dependence", "independence"]
+    pruning_phis: tuple[str, ...] = ("0.1", "0.2", "0.3", "0.4", "0.5")
+    pruning_finds: Literal["dependence", "independence"] = "dependence"
 
 
 N_HASHES = 4
-TABLES = {
-    "retail": TableSettings(
-        name="retail",
-        sample=0.5,
-        n_bits=32,
-        phi=0.25,
-        identified_sample=1.0,
-        dimensions=(3, 5),
-        pruning_phis=("0.1", "0.15", "0.2", "0.25", "0.3"),
-        pruning_finds="independence",
-    ),
-    "adult": TableSettings(
-        name="adult",
-        sample=0.1,
-        n_bits=128,
-        phi=0.4,
-        identified_sample=0.1,
-        dimensions=(2, 3),
-        pruning_phis=("0.1", "0.2", "0.3", "0.4", "0.5"),
-        pruning_finds="dependence",
-    ),
-    "tpce": TableSettings(
-        name="tpce",
-        sample=0.1,
-        n_bits=128,
-        phi=0.4,
-        identified_sample=0.1,
-        dimensions=(2, 3),
-        pruning_phis=("0.1", "0.2", "0.3", "0.4", "0.5"),
-        pruning_finds="dependence",
-    ),
-}
+RETAIL = TableSettings(
+    name="retail",
+    sample=0.5,
+    n_bits=32,
+    phi=0.25,
+    identified_sample=1.0,
+    dimensions=(3, 5),
+    pruning_phis=("0.1", "0.15", "0.2", "0.25", "0.3"),
+    pruning_finds="independence",
+)
+TABLES = {"retail": RETAIL, "adult": TableSettings(name="adult"), "tpce": TableSettings(name="tpce")}
 
 PAPER_METHODS = ("EM_JD", "Lasso_JD", "Lasso+EM_JD")
 OUR_METHODS = ("em", "moments", "shrunk", "product")

@@ -239,7 +239,7 @@ def noisy_bits(channel: Channel, marginal: np.ndarray, n: int) -> np.ndarray:
     """The bits of n simulated reports; of `direct`, one bit a candidate."""
     rng = np.random.Generator(np.random.SFC64(1))
     candidates = rng.choice(len(marginal), size=n, p=marginal)
-    payloads = payload_matrix((channel,), [candidates], rng)
+    payloads = payload_matrix((channel,), [candidates], rng.bit_generator)
     if isinstance(channel, DirectChannel):
         return np.eye(len(marginal))[payloads[:, 0]]
     return np.unpackbits(payloads, axis=1, bitorder="little")[:, : channel.width].astype(np.float64)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -30,9 +31,9 @@ from lopub.mechanism.direct import DirectChannel
 from lopub.mechanism.unary import SymmetricChannel
 from lopub.randomness import Randomness
 from lopub.report import Report, pack, unframed
-from lopub.simulation import BLOCK_REPORTS, blocks, clients, simulate, simulate_blocks, views
-from lopub.simulation.draws import WORD, bernoulli_words, random_subsets
-from lopub.simulation.kernels import fill_bernoulli, lay_codes
+from lopub.simulation import BLOCK_REPORTS, blocks, clients, draws, simulate, simulate_blocks, views
+from lopub.simulation.draws import WORD, RandomWords, bernoulli_words, random_subsets, uniform_below
+from lopub.simulation.kernels import MOST_PLANES, fill_bernoulli, lay_codes
 from lopub.terms import Schedule, Terms
 from lopub.view import AllAttributes, Fill, Listed, Sample, ViewRule
 
@@ -122,27 +123,101 @@ def test_the_noise_of_one_report_says_nothing_about_the_next(name: str) -> None:
         assert laws.rate_violations(f"lag {lag}", equal, len(pairs), agreement) == []
 
 
+# ---- without a seed, all randomness is the operating system's
+
+
+@pytest.fixture
+def urandom(monkeypatch: pytest.MonkeyPatch) -> random.Random:
+    """Stands in for the operating system, so that what passes once passes always; NumPy's generators are out of reach."""
+    stream = random.Random(SEED)
+    monkeypatch.setattr(os, "urandom", stream.randbytes)
+    monkeypatch.delattr(np.random, "SFC64")
+    monkeypatch.delattr(np.random, "SeedSequence")
+    return stream
+
+
+def unseeded(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
+    dataset = Dataset(campaign.domain, np.tile(np.array(record, dtype=np.uint16), (n, 1)))
+    return list(unframed(framed_bytes(simulate(dataset, campaign))))
+
+
+@pytest.mark.parametrize("jointly", [True, False], ids=["jointly", "separately"])
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.usefixtures("urandom")
+def test_an_unseeded_simulation_obeys_the_law(name: str, jointly: bool) -> None:
+    assert laws.violations(unseeded, wished(name, 2, 3, jointly=jointly)) == []
+
+
+@pytest.mark.parametrize("view", [Sample(2), LISTED, FILLED], ids=["sample", "listed", "fill"])
+@pytest.mark.usefixtures("urandom")
+def test_an_unseeded_simulation_draws_views_by_their_rule(view: ViewRule) -> None:
+    assert laws.violations(unseeded, wished("direct", *SIZES, view=view, jointly=True), records=TWO_RECORDS) == []
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_two_unseeded_simulations_have_neither_ids_nor_noise_in_common(name: str) -> None:
+    campaign = wished(name, *SIZES, jointly=False)
+    one, other = (simulate(mixed(campaign.domain, 300), campaign) for _ in range(2))
+    assert not {row.tobytes() for row in one.ids} & {row.tobytes() for row in other.ids}
+    assert one.payloads.bytes_used.tobytes() != other.payloads.bytes_used.tobytes()
+
+
+# ---- an id tells nothing about the noise
+
+
+@pytest.mark.parametrize("number", [0, 1, 7])
+def test_no_word_of_an_id_is_an_output_of_the_stream_that_draws_the_noise(number: int) -> None:
+    """Eight outputs in a row give the state of such a stream away, and with it the noise of every report."""
+    noise = set(clients.noise_source(SEED, number).random_raw(200_000).tolist())
+    assert not noise & set(clients.report_ids(5000, SEED, number).view(np.uint64).reshape(-1).tolist())
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_noise_is_the_same_whatever_the_ids(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = wished(name, *SIZES, view=Sample(2), jointly=True)
+    dataset = mixed(campaign.domain, 300)
+    usual = simulate(dataset, campaign, seed=SEED)
+    monkeypatch.setattr(clients, "report_ids", lambda n, seed, number: np.arange(2 * n).view(np.uint8).reshape(n, 16))
+    numbered = simulate(dataset, campaign, seed=SEED)
+    assert usual.view_index.tolist() == numbered.view_index.tolist()
+    assert usual.payloads.bytes_used.tobytes() == numbered.payloads.bytes_used.tobytes()
+    assert usual.ids.tolist() != numbered.ids.tolist()
+
+
+def test_ids_depend_on_seed_and_block_but_not_on_how_many_follow() -> None:
+    ids = clients.report_ids(100, 1, 0)
+    assert clients.report_ids(40, 1, 0).tolist() == ids[:40].tolist()
+    for other in (clients.report_ids(100, 2, 0), clients.report_ids(100, 1, 1), clients.report_ids(100, 11, 0)):
+        assert not (ids == other).all(axis=1).any()
+
+
 # ---- the harness catches a simulation that is a little wrong
 
 Patch = tuple[object, str, Any]
-BERNOULLI, WORDS, BLOCK = blocks.bernoulli_words, blocks.words, clients._block
+BERNOULLI, WORDS, UNIFORM, BLOCK, IDS = (
+    blocks.bernoulli_words,
+    blocks.words,
+    blocks.uniform_below,
+    clients._block,
+    clients.report_ids,
+)
 
 
-def f_used_for_half_of_f(rng: np.random.Generator, n_words: int, units: int) -> np.ndarray:
-    return BERNOULLI(rng, n_words, 2 * units)
+def f_used_for_half_of_f(source: RandomWords, n_words: int, units: int) -> np.ndarray:
+    return BERNOULLI(source, n_words, 2 * units)
 
 
-def one_position_left_bare(rng: np.random.Generator, n_words: int, units: int) -> np.ndarray:
-    return BERNOULLI(rng, n_words, units) & ~np.uint64(1 << 3)
+def one_position_left_bare(source: RandomWords, n_words: int, units: int) -> np.ndarray:
+    return BERNOULLI(source, n_words, units) & ~np.uint64(1 << 3)
 
 
-def one_word_of_noise_for_everybody(rng: np.random.Generator, n_words: int, units: int) -> np.ndarray:
-    return np.repeat(BERNOULLI(rng, 1, units), n_words)
+def one_word_of_noise_for_everybody(source: RandomWords, n_words: int, units: int) -> np.ndarray:
+    return np.repeat(BERNOULLI(source, 1, units), n_words)
 
 
-def neighbouring_bits_changed_together(rng: np.random.Generator, n_words: int, units: int) -> np.ndarray:
+def neighbouring_bits_changed_together(source: RandomWords, n_words: int, units: int) -> np.ndarray:
     """Each bit alone has the stated rate."""
-    even = BERNOULLI(rng, n_words, units) & np.uint64(0x5555555555555555)
+    even = BERNOULLI(source, n_words, units) & np.uint64(0x5555555555555555)
     return even | even << np.uint64(1)
 
 
@@ -158,40 +233,40 @@ def keep_of_one_cell_too_many(channel: DirectChannel) -> Fraction:
     return Fraction(channel.kept_units, channel.all_units + UNIT)
 
 
-def the_last_cell_never_drawn(rng: np.random.Generator, high: np.ndarray) -> np.ndarray:
-    return rng.integers(0, high - 1, dtype=np.int64)
+def the_last_cell_never_drawn(source: RandomWords, high: np.ndarray) -> np.ndarray:
+    return UNIFORM(source, high - 1)
 
 
-def true_cell_never_dropped(rng: np.random.Generator, n: int, units: int) -> np.ndarray:
+def true_cell_never_dropped(source: RandomWords, n: int, units: int) -> np.ndarray:
     return np.ones(n, dtype=bool)
 
 
-def others_drawn_in_a_row(rng: np.random.Generator, n: int, size: int, n_cells: int) -> np.ndarray:
+def others_drawn_in_a_row(source: RandomWords, n: int, size: int, n_cells: int) -> np.ndarray:
     """Each other cell alone is held as often as it should be."""
-    start = rng.integers(0, n_cells, size=(n, 1))
+    start = UNIFORM(source, np.full(n, n_cells))[:, None]
     return (((np.arange(n_cells) - start) % n_cells) < size).astype(np.uint8)
 
 
-def coin_missing(rng: np.random.Generator, *shape: int) -> np.ndarray:
+def coin_missing(source: RandomWords, *shape: int) -> np.ndarray:
     """The true bit is always a one."""
-    return WORDS(rng, *shape) | np.uint64(1 << 63)
+    return WORDS(source, *shape) | np.uint64(1 << 63)
 
 
-def chosen_by_an_answer(codes: np.ndarray, campaign: Campaign, slot: int, rng: np.random.Generator) -> ReportBatch:
+def chosen_by_an_answer(codes: np.ndarray, campaign: Campaign, slot: int, ids: np.ndarray, source: RandomWords) -> ReportBatch:
     """Who answers 1 first, and got a view without that attribute, draws once more."""
-    first, second = BLOCK(codes, campaign, slot, rng), BLOCK(codes, campaign, slot, rng)
+    first, second = BLOCK(codes, campaign, slot, ids, source), BLOCK(codes, campaign, slot, ids ^ 1, source)
     covers = np.array([0 in view for view in first.views])[first.view_index]
     again = (codes[:, 0] == 1) & ~covers
     return ReportBatch.concatenated([first, second])[np.arange(len(codes)) + len(codes) * again]
 
 
-def biased_to_the_first_attributes(n: int, d: int, rng: np.random.Generator) -> np.ndarray:
+def biased_to_the_first_attributes(n: int, d: int, source: RandomWords) -> np.ndarray:
     """Too few random bits: ties go to the first."""
-    return np.argsort(WORDS(rng, n, d) >> np.uint64(61), axis=1, kind="stable")
+    return np.argsort(WORDS(source, n, d) >> np.uint64(61), axis=1, kind="stable")
 
 
-def without_the_first_two_rule(cells: int, sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
-    orders, mask = np.argsort(WORDS(rng, n, len(sizes)), axis=1), np.zeros((n, len(sizes)), dtype=bool)
+def without_the_first_two_rule(cells: int, sizes: tuple[int, ...], n: int, source: RandomWords) -> np.ndarray:
+    orders, mask = np.argsort(WORDS(source, n, len(sizes)), axis=1), np.zeros((n, len(sizes)), dtype=bool)
     room = np.full(n, cells)
     for position in orders.T:
         size = np.array(sizes)[position]
@@ -200,9 +275,9 @@ def without_the_first_two_rule(cells: int, sizes: tuple[int, ...], n: int, rng: 
     return mask
 
 
-def weights_forgotten(rule: Listed, d: int, n: int, rng: np.random.Generator) -> np.ndarray:
+def weights_forgotten(rule: Listed, d: int, n: int, source: RandomWords) -> np.ndarray:
     sets = np.array([[position in view for position in range(d)] for view in rule.sets])
-    return sets[rng.integers(0, len(rule.sets), size=n)]
+    return sets[UNIFORM(source, np.full(n, len(rule.sets)))]
 
 
 def first_attribute_fastest(codes: np.ndarray, view: tuple[int, ...], campaign: Campaign) -> list[np.ndarray]:
@@ -211,14 +286,12 @@ def first_attribute_fastest(codes: np.ndarray, view: tuple[int, ...], campaign: 
     return [sum((column * np.prod(sizes[:i], dtype=np.int64) for i, column in enumerate(columns)), np.int64(0))]
 
 
-def ids_that_come_back(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    drawn = WORDS(rng, *shape)
-    drawn[len(drawn) // 2 :] = drawn[: len(drawn) - len(drawn) // 2]
-    return drawn
+def ids_that_come_back(n: int, seed: int | None, number: int) -> np.ndarray:
+    return IDS((n + 1) // 2, seed, number)[np.arange(n) // 2]
 
 
-def half_of_the_id_constant(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return WORDS(rng, *shape) & np.array([2**64 - 1, 0], dtype=np.uint64)[: shape[-1]]
+def half_of_the_id_constant(n: int, seed: int | None, number: int) -> np.ndarray:
+    return IDS(n, seed, number) & np.repeat(np.array([255, 0], dtype=np.uint8), 8)
 
 
 MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
@@ -242,8 +315,8 @@ MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
     ("direct", (views, "_random_orders", biased_to_the_first_attributes), {"view": Sample(2)}),
     ("direct", (views, "_filled", without_the_first_two_rule), {"view": FILLED, "jointly": True}),
     ("direct", (views, "_listed", weights_forgotten), {"view": LISTED}),
-    ("direct", (clients, "words", ids_that_come_back), {}),
-    ("direct", (clients, "words", half_of_the_id_constant), {}),
+    ("direct", (clients, "report_ids", ids_that_come_back), {}),
+    ("direct", (clients, "report_ids", half_of_the_id_constant), {}),
 ]
 
 
@@ -369,52 +442,92 @@ def test_sixty_attributes_in_one_cell_are_numbered_exactly() -> None:
 UNITS = [1 << 63, 1 << 62, 3 << 62, 5 << 61, 1 << 32, 0x2AAAAAAB << 32, 1, WORD - 1, 0x0123456789ABCDEF, 0]
 
 
-def plain_bernoulli(generator: np.random.SFC64, n_words: int, units: int) -> list[int]:
+def plain_bernoulli(pool: list[int], n_words: int, units: int) -> list[int]:
     """A bit is one where the number of its position is below `units`. A drawn plane says where numbers differ from
     `units`; planes are drawn, highest first, until every position differs somewhere or `units` has no ones left."""
-    result = []
+    result, drawn = [], iter(pool)
     for _ in range(n_words):
         planes: list[int] = []
         equal = WORD - 1
         while equal and (units << len(planes)) % WORD:
-            planes.append(int(generator.random_raw()))
+            planes.append(next(drawn))
             equal &= ~planes[-1]
         numbers = [sum((plane >> i & 1) << (63 - j) for j, plane in enumerate(planes)) ^ units for i in range(64)]
         result.append(sum((number < units) << i for i, number in enumerate(numbers)))
     return result
 
 
+def pool_of(n: int) -> np.ndarray:
+    return np.random.SFC64(SEED).random_raw(n)
+
+
 @pytest.mark.parametrize("units", UNITS, ids=hex)
 def test_the_bernoulli_kernel_gives_the_words_of_its_plain_twin(units: int) -> None:
-    rng = np.random.Generator(np.random.SFC64(SEED))
-    assert bernoulli_words(rng, 50, units).tolist() == plain_bernoulli(np.random.SFC64(SEED), 50, units)
+    result, pool = np.empty(50, dtype=np.uint64), pool_of(50 * MOST_PLANES)
+    assert fill_bernoulli(result, np.uint64(units), pool) == 50
+    assert result.tolist() == plain_bernoulli(pool.tolist(), 50, units)
+
+
+def test_the_bernoulli_kernel_begins_no_word_that_its_pool_might_not_suffice_for() -> None:
+    """Were a word that outlasts the pool drawn again, words that need few planes would be favoured."""
+    result, pool = np.zeros(50, dtype=np.uint64), pool_of(4 * MOST_PLANES)
+    n_filled = fill_bernoulli(result, np.uint64(0x0123456789ABCDEF), pool)
+    plain = plain_bernoulli([*pool.tolist(), *[0] * 4000], 50, 0x0123456789ABCDEF)
+    assert 4 <= n_filled < 50 and result[:n_filled].tolist() == plain[:n_filled] and not result[n_filled:].any()
+    assert fill_bernoulli(result, np.uint64(1), pool[: MOST_PLANES - 1]) == 0
 
 
 @pytest.mark.parametrize("units", UNITS, ids=hex)
-def test_the_bernoulli_kernel_leaves_the_generator_where_its_plain_twin_does(units: int) -> None:
-    """Were it left behind, the next draw would repeat the noise."""
-    rng, plain = np.random.Generator(np.random.SFC64(SEED)), np.random.SFC64(SEED)
-    bernoulli_words(rng, 50, units)
-    plain_bernoulli(plain, 50, units)
-    assert rng.bit_generator.random_raw(4).tolist() == plain.random_raw(4).tolist()
+def test_pools_one_behind_the_other_use_every_random_word_once(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were a pool used twice, noise would repeat."""
+    monkeypatch.setattr(draws, "_POOL", 100)
+    source, pools = np.random.SFC64(SEED), []
+
+    class Remembered:
+        def random_raw(self, size: int, /) -> np.ndarray:
+            pools.append(source.random_raw(size))
+            return pools[-1]
+
+    found = bernoulli_words(Remembered(), 70, units).tolist()
+    expected: list[int] = []
+    for pool in pools:
+        part = np.empty(70 - len(expected), dtype=np.uint64)
+        n_filled = fill_bernoulli(part, np.uint64(units), pool)
+        expected += plain_bernoulli(pool.tolist(), n_filled, units)
+    assert found == expected
 
 
 def test_the_bernoulli_kernel_runs_the_same_without_its_compiler() -> None:
-    states = [np.random.SFC64(SEED).state["state"]["state"] for _ in range(2)]
     results = [np.empty(40, dtype=np.uint64) for _ in range(2)]
-    fill_bernoulli(results[0], np.uint64(3 << 61), states[0])
-    with np.errstate(over="ignore"):
-        fill_bernoulli.py_func(results[1], np.uint64(3 << 61), states[1])
-    assert np.array_equal(*results) and np.array_equal(*states)
+    fill_bernoulli(results[0], np.uint64(3 << 61), pool_of(4000))
+    fill_bernoulli.py_func(results[1], np.uint64(3 << 61), pool_of(4000))
+    assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("units", [1 << 63, 1 << 62, 0x2AAAAAAB << 32, 1 << 58])
 def test_every_bit_of_a_bernoulli_word_is_one_at_the_stated_rate(units: int) -> None:
     n = 60_000
-    words = bernoulli_words(np.random.Generator(np.random.SFC64(SEED)), n, units)
+    words = bernoulli_words(np.random.SFC64(SEED), n, units)
     ones = np.unpackbits(words.view(np.uint8).reshape(n, 8), axis=1, bitorder="little").sum(axis=0)
     rate = Fraction(units, WORD)
     assert all(laws.rate_violations(f"bit {i}", int(count), n, rate) == [] for i, count in enumerate(ones))
+
+
+@pytest.mark.parametrize("high", [1, 2, 3, 5, 8])
+def test_every_number_below_a_bound_is_equally_likely(high: int) -> None:
+    n = 60_000
+    drawn = uniform_below(np.random.SFC64(SEED), np.full(n, high, dtype=np.int64))
+    counts = np.bincount(drawn, minlength=high)
+    assert len(counts) == high
+    assert all(laws.rate_violations(str(i), int(count), n, Fraction(1, high)) == [] for i, count in enumerate(counts))
+
+
+def test_numbers_below_large_and_different_bounds_stay_below_their_own() -> None:
+    high = np.array([1, 2**31 + 1, 2**32, 2**62 + 1, 2**63 - 1] * 2000, dtype=np.int64)
+    drawn = uniform_below(np.random.SFC64(SEED), high)
+    assert ((drawn >= 0) & (drawn < high)).all()
+    upper_half = (drawn >= high // 2).reshape(-1, 5).sum(axis=0).tolist()
+    assert upper_half[0] == 2000 and all(laws.fits(count, 2000, 0.5) for count in upper_half[1:])
 
 
 @pytest.mark.parametrize(("n_words", "first"), [(1, 0), (1, 2), (2, 0), (2, 1), (3, 0)])
@@ -432,7 +545,7 @@ def test_laying_codes_is_an_exclusive_or_of_whole_rows(n_words: int, first: int)
 @pytest.mark.parametrize(("size", "n_cells"), [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4), (2, 5)])
 def test_every_subset_is_equally_likely(size: int, n_cells: int) -> None:
     n = 30_000
-    drawn = random_subsets(np.random.Generator(np.random.SFC64(SEED)), n, size, n_cells)
+    drawn = random_subsets(np.random.SFC64(SEED), n, size, n_cells)
     possible = [bits for bits in product((0, 1), repeat=n_cells) if sum(bits) == size]
     counts = [int((drawn == bits).all(axis=1).sum()) for bits in possible]
     assert sum(counts) == n

@@ -1,6 +1,5 @@
 """`lopub encode`: many simulated clients."""
 
-import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,12 @@ from lopub.errors import StoreError
 from lopub.exact import decimal_up
 from lopub.simulation import simulate_blocks
 
+EXPERIMENT = (
+    "note: simulated clients are for experiments; real people's answers must be randomized on their own devices,"
+    " not from a table that somebody holds."
+)
+SEEDED = "Seeded noise can be taken off again by whoever knows or guesses the seed; these reports protect nobody."
+
 
 def encode(
     campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
@@ -22,14 +27,16 @@ def encode(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Reports: Parquet if it ends so.", show_default=False)
     ],
-    seed: Annotated[int | None, typer.Option(metavar="S", help="For a repeatable experiment; random unless given.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="S", help="For a repeatable experiment; true randomness unless given.")
+    ] = None,
     coded: Annotated[
         bool | None,
         typer.Option("--codes/--values", help="What the table holds; found out unless said.", show_default=False),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
 ) -> None:
-    """Let one simulated client report each record of a table. For experiments: a real client takes no seed.
+    """Let one simulated client report each record of a table. For experiments only: a real client runs on a person's own device.
 
     Example: `lopub encode campaign.json people.csv -o reports.parquet --seed 1`
     """
@@ -37,14 +44,13 @@ def encode(
     if output.exists() and not force:
         raise StoreError(f"{output} exists already; choose another name or use --force")
     dataset = Dataset.read_csv(table_file, campaign.domain, coded=coded)
-    n_reports = encode_to(output, dataset, campaign, seed=secrets.randbits(64) if seed is None else seed, force=force)
-    if seed is not None:
-        note("note: seeded noise can be taken off again by whoever knows the seed; these reports protect nobody.")
+    n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)
+    note(EXPERIMENT if seed is None else f"{EXPERIMENT} {SEEDED}")
     say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}")
     say(f"written: {output}")
 
 
-def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int, force: bool) -> int:
+def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool) -> int:
     """Simulate and write, block by block, with a progress bar; how many reports."""
     bar, task = progress("encoding", len(dataset))
 

@@ -23,7 +23,7 @@ def drawn_views(campaign: Campaign) -> dict[View, float]:
     exact = exact_views(rule, sizes)
     if exact is not None:
         return exact
-    masks = draw_masks(rule, sizes, MOST_VIEWS, np.random.default_rng(0))
+    masks = draw_masks(rule, sizes, MOST_VIEWS, np.random.PCG64(0))
     found = Counter(view_of(row.tobytes()) for row in np.packbits(masks, axis=1, bitorder="little"))
     return {view: times / MOST_VIEWS for view, times in sorted(found.items())}
 

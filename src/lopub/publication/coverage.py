@@ -81,7 +81,7 @@ def chances(campaign: Campaign) -> tuple[Probabilities, int | None]:
         for view, chance in views.items():
             whole[np.ix_(view, view)] += chance
         return np.minimum(whole, 1.0), None
-    masks = draw_masks(rule, campaign.domain.sizes, N_DRAWN, np.random.default_rng(0)).astype(np.float32)
+    masks = draw_masks(rule, campaign.domain.sizes, N_DRAWN, np.random.PCG64(0)).astype(np.float32)
     return (masks.T @ masks).astype(np.float64) / N_DRAWN, N_DRAWN
 
 

@@ -1,4 +1,4 @@
-"""Dataset -> ReportBatch: many clients at once, seeded; for experiments only. A real client takes no seed."""
+"""Dataset -> ReportBatch: many clients at once; for experiments only. A real client is on a person's device."""
 
 from lopub.simulation.clients import BLOCK_REPORTS, simulate, simulate_blocks
 

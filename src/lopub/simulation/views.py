@@ -3,38 +3,38 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.simulation.draws import words
+from lopub.simulation.draws import RandomWords, uniform_below, words
 from lopub.view import Fill, Listed, Sample, ViewRule
 
 Mask = NDArray[np.bool_]
 """shape (n, n_attributes): which attributes each report covers."""
 
 
-def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Mask:
+def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     """Views of n reports, drawn without looking at any record."""
     if isinstance(rule, Sample):
-        return _sampled(rule.n_sampled, len(sizes), n, rng)
+        return _sampled(rule.n_sampled, len(sizes), n, source)
     if isinstance(rule, Fill):
-        return _filled(rule.cells, sizes, n, rng)
+        return _filled(rule.cells, sizes, n, source)
     if isinstance(rule, Listed):
-        return _listed(rule, len(sizes), n, rng)
+        return _listed(rule, len(sizes), n, source)
     return np.ones((n, len(sizes)), dtype=bool)
 
 
-def _random_orders(n: int, d: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _random_orders(n: int, d: int, source: RandomWords) -> NDArray[np.int64]:
     """n uniformly random orders of d attributes."""
-    return np.argsort(words(rng, n, d), axis=1)
+    return np.argsort(words(source, n, d), axis=1)
 
 
-def _sampled(size: int, d: int, n: int, rng: np.random.Generator) -> Mask:
+def _sampled(size: int, d: int, n: int, source: RandomWords) -> Mask:
     mask = np.zeros((n, d), dtype=bool)
-    np.put_along_axis(mask, _random_orders(n, d, rng)[:, :size], True, axis=1)
+    np.put_along_axis(mask, _random_orders(n, d, source)[:, :size], True, axis=1)
     return mask
 
 
-def _filled(cells: int, sizes: tuple[int, ...], n: int, rng: np.random.Generator) -> Mask:
+def _filled(cells: int, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     """The walk of `Fill.draw`, one step for all reports at a time."""
-    orders = _random_orders(n, len(sizes), rng)
+    orders = _random_orders(n, len(sizes), source)
     size_of = np.array(sizes, dtype=np.int64)
     mask = np.zeros((n, len(sizes)), dtype=bool)
     product = np.ones(n, dtype=np.int64)
@@ -48,10 +48,10 @@ def _filled(cells: int, sizes: tuple[int, ...], n: int, rng: np.random.Generator
     return mask
 
 
-def _listed(rule: Listed, d: int, n: int, rng: np.random.Generator) -> Mask:
+def _listed(rule: Listed, d: int, n: int, source: RandomWords) -> Mask:
     sets = np.zeros((len(rule.sets), d), dtype=bool)
     for i, view in enumerate(rule.sets):
         sets[i, list(view)] = True
-    drawn = rng.integers(0, sum(rule.weights), size=n)
+    drawn = uniform_below(source, np.full(n, sum(rule.weights), dtype=np.int64))
     mask: Mask = sets[np.searchsorted(np.cumsum(rule.weights), drawn, side="right")]
     return mask

@@ -136,8 +136,15 @@ class Campaign:
 
     def _losses(self, n_blocks: int) -> list[Decimal]:
         """Of every attribute, randomized separately where so many share the budget."""
-        first = self._view_sizes.index(n_blocks) * len(self.domain)
-        return [channel.law().loss for channel in self.coded_channels[first : first + len(self.domain)]]
+        if n_blocks not in self._losses_by_size:
+            first = self._view_sizes.index(n_blocks) * len(self.domain)
+            channels = self.coded_channels[first : first + len(self.domain)]
+            self._losses_by_size[n_blocks] = [channel.law().loss for channel in channels]
+        return self._losses_by_size[n_blocks]
+
+    @cached_property
+    def _losses_by_size(self) -> dict[int, list[Decimal]]:
+        return {}
 
     @property
     def epsilon(self) -> float:

@@ -16,9 +16,11 @@ The same for one attribute. Floats will do here: nothing of the guarantee hangs 
 
 import hashlib
 import math
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import combinations, islice
 
 from lopub.canonical import LARGEST_INTEGER
 from lopub.view import AllAttributes, Fill, Listed, Sample, Sizes, View, ViewRule
@@ -30,6 +32,9 @@ N_VIEWS = 300
 MOST_PAIRS = 2000
 """Pairs that a score is averaged over."""
 LARGEST_BITS = 2**16
+MOST_CELLS = 2**62
+"""More cells than any mechanism takes as one block; a report of so many is worth nothing, and of more no less."""
+_LOG_MOST_CELLS = math.log(MOST_CELLS)
 PEOPLE = 50_000
 """Where nobody says how many."""
 INDEPENDENCE = 0.1
@@ -135,14 +140,14 @@ def choices(sizes: Sizes, epsilon: float) -> Iterator[Choice]:
     yield Choice("subset", AllAttributes(), False)
 
 
-def score_of(choice: Choice, sizes: Sizes, noises: Noises, weights: Sequence[float] | None = None) -> Score:
-    """The score of a choice whose noise is known. weights: how much each attribute matters; all the same unless given."""
-    covered = _views(choice.view, sizes)
-    singles = tuple(_worth(choice, covered, (position,), sizes, noises) for position in range(len(sizes)))
-    pairs = list(combinations(range(len(sizes)), 2))
-    pairs = pairs[:: max(1, len(pairs) // MOST_PAIRS)]
-    worths = tuple(_worth(choice, covered, pair, sizes, noises) for pair in pairs)
-    return Score(choice, tuple(sizes), tuple(weights or (1.0,) * len(sizes)), tuple(pairs), singles, worths)
+def score_of(choice: Choice, sizes: Sizes, noises: Noises) -> Score:
+    """The score of a choice whose noise is known, where all attributes matter alike."""
+    d = len(sizes)
+    step = max(1, math.comb(d, 2) // MOST_PAIRS)
+    pairs = tuple(islice(combinations(range(d), 2), 0, None, step))
+    worth = _worths(choice, _views(choice.view, sizes), sizes, cache(noises))
+    singles = tuple(worth((position,)) for position in range(d))
+    return Score(choice, tuple(sizes), (1.0,) * d, pairs, singles, tuple(map(worth, pairs)))
 
 
 def ranked(
@@ -167,7 +172,13 @@ def ranked(
 
 def score(choice: Choice, sizes: Sizes, epsilon: float, weights: Sequence[float] | None = None) -> Score:
     """The score of a choice at a total epsilon."""
-    return score_of(choice, sizes, lambda n_cells, n_blocks: noise(choice.mechanism, n_cells, epsilon / n_blocks), weights)
+    found = _unweighted(choice, tuple(sizes), epsilon)
+    return found if weights is None else replace(found, weights=tuple(weights))
+
+
+@lru_cache(maxsize=256)
+def _unweighted(choice: Choice, sizes: tuple[int, ...], epsilon: float) -> Score:
+    return score_of(choice, sizes, lambda n_cells, n_blocks: noise(choice.mechanism, n_cells, epsilon / n_blocks))
 
 
 @dataclass(frozen=True)
@@ -188,8 +199,14 @@ def _views(rule: ViewRule, sizes: Sizes) -> _Views:
         return _Views(tuple((view, weight / total) for view, weight in zip(rule.sets, rule.weights, strict=True)), 0)
     if not isinstance(rule, Fill):
         raise TypeError(f"no scores for views of kind {rule.kind}")
-    orders = (sorted(range(len(sizes)), key=lambda position: _shuffling(turn, position)) for turn in range(N_VIEWS))
-    return _Views(tuple((rule.walked(order, sizes), 1 / N_VIEWS) for order in orders), 0)
+    return _Views(tuple((rule.walked(order, sizes), 1 / N_VIEWS) for order in _orders(len(sizes))), 0)
+
+
+@lru_cache(maxsize=4)
+def _orders(n_attributes: int) -> tuple[Sequence[int], ...]:
+    """N_VIEWS orders of so many attributes, as if at random, and always the same ones."""
+    positions = range(n_attributes)
+    return tuple(array("H", sorted(positions, key=lambda position: _shuffling(turn, position))) for turn in range(N_VIEWS))
 
 
 def _shuffling(turn: int, position: int) -> bytes:
@@ -197,27 +214,50 @@ def _shuffling(turn: int, position: int) -> bytes:
     return hashlib.sha256(b"%d,%d" % (turn, position)).digest()
 
 
-def _worth(choice: Choice, covered: _Views, part: View, sizes: Sizes, noises: Noises) -> float:
-    """Of an average report, for these one or two attributes."""
-    if covered.drawn is not None:
-        wanted = set(part)
-        views = ((view, chance) for view, chance in covered.drawn if wanted <= set(view))
-        return sum(chance * _worth_in(choice, part, view, sizes, noises) for view, chance in views)
-    d, k = len(sizes), covered.n_sampled
+def _worths(choice: Choice, covered: _Views, sizes: Sizes, noises: Noises) -> Callable[[View], float]:
+    """The worth of an average report for one or two attributes, as a function of these."""
+    if covered.drawn is None:
+        return lambda part: _worth_of_sample(choice, covered.n_sampled, part, sizes, noises)
+    drawn = covered.drawn
+    holders: list[set[int]] = [set() for _ in sizes]  # of each attribute: the numbers of the views that hold it
+    for number, (view, _) in enumerate(drawn):
+        for position in view:
+            holders[position].add(number)
+    cells = [_cells(sizes[position] for position in view) if choice.jointly else 0 for view, _ in drawn]
+
+    def worth(part: View) -> float:
+        numbers = sorted(set.intersection(*(holders[position] for position in part)))
+        found = ((drawn[number][1], cells[number], len(drawn[number][0])) for number in numbers)
+        return sum(chance * _of_view(choice, part, n_cells, n_blocks, sizes, noises) for chance, n_cells, n_blocks in found)
+
+    return worth
+
+
+def _worth_of_sample(choice: Choice, n_sampled: int, part: View, sizes: Sizes, noises: Noises) -> float:
+    """Where every set of so many attributes is equally likely, and those beside the part are of typical size."""
+    d, k = len(sizes), n_sampled
     chance = k / d if len(part) == 1 else k * (k - 1) / (d * (d - 1))
     if chance <= 0:
         return 0.0
-    typical = round(math.exp(sum(math.log(size) for size in sizes) / d * max(k - len(part), 0)))
-    own = math.prod(sizes[position] for position in part)
-    return chance * _of_view(choice, part, own * typical, k, sizes, noises)
+    typical = math.exp(min(_LOG_MOST_CELLS, _mean_log(tuple(sizes)) * max(k - len(part), 0)))
+    return chance * _of_view(choice, part, min(MOST_CELLS, _cells(sizes[p] for p in part) * round(typical)), k, sizes, noises)
 
 
-def _worth_in(choice: Choice, part: View, view: View, sizes: Sizes, noises: Noises) -> float:
-    return _of_view(choice, part, math.prod(sizes[position] for position in view), len(view), sizes, noises)
+@lru_cache(maxsize=4)
+def _mean_log(sizes: tuple[int, ...]) -> float:
+    return sum(math.log(size) for size in sizes) / len(sizes)
+
+
+def _cells(sizes: Iterable[int]) -> int:
+    """The product of these sizes, held at MOST_CELLS: the true one may be beyond every float."""
+    product = 1
+    for size in sizes:
+        product = min(product * size, MOST_CELLS)
+    return product
 
 
 def _of_view(choice: Choice, part: View, n_cells: int, n_blocks: int, sizes: Sizes, noises: Noises) -> float:
-    """Of a report whose view has so many cells and attributes."""
+    """Of a report whose view has so many cells and attributes. n_cells: not looked at where attributes are randomized apart."""
     if choice.jointly:
         own = math.prod(sizes[position] for position in part)
         if choice.mechanism == "direct":  # what is seen of the part is kept as often as the whole: K v = (1 - 1 / K) / keep^2

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from lopub.campaign import MOST_CODED_CELLS, Campaign
+from lopub.campaign import LONGEST_FILE, Campaign
 from lopub.canonical import Members, parse
 from lopub.choice import FEWEST_CELLS, fill_cells, ranked, usual_choices
 from lopub.domain import Domain
@@ -22,6 +22,8 @@ PAPER_BITS = 128
 PAPER_HASHES = 4
 """The paper's m and h for non-binary data: what `bloom` uses unless told."""
 MOST_SALTS = 1000
+MOST_COLLISIONS = 30
+"""Expected collisions of filters, above which MOST_SALTS tries succeed with a probability below 1e-10."""
 
 BY_ODDS: dict[str, Callable[[dict[int, int]], Mechanism]] = {"direct": Direct, "subset": Subset, "unary": Unary}
 """Mechanisms whose noise is the odds e^eps."""
@@ -80,6 +82,13 @@ def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
 
 def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
     """A campaign whose true epsilon is at most the wished one, and as near to it as its integers allow."""
+    campaign = _made(domain, terms, wish)
+    if (size := len(campaign.canonical_bytes)) > LONGEST_FILE:
+        raise CampaignError(f"the campaign would be a file of {size:,} bytes; at most {LONGEST_FILE:,} are read: ask less")
+    return campaign
+
+
+def _made(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
     rule, mechanism, jointly = _choice(domain, wish)
     rule.check(domain.sizes, jointly)  # before anything is derived from it
 
@@ -149,25 +158,32 @@ def _salted(build: Build, wish: Wish, counts: tuple[int, ...], filters: tuple[Bi
 
 def _filters(domain: Domain, wish: Wish, rule: ViewRule, jointly: bool) -> tuple[Bits, int]:
     """m and h: as given, by the paper's equations from a false-positive rate, or the paper's usual ones."""
+    most = [rule.most_cells(domain.sizes)] if jointly else list(domain.sizes)
     bits: Bits
     if wish.false_positive_rate is None:
         bits = PAPER_BITS if wish.n_bits is None else wish.n_bits
         n_hashes = PAPER_HASHES if wish.n_hashes is None else wish.n_hashes
     else:
-        rate = wish.false_positive_rate
-        n_hashes = hashes_for(rate)
-        each = {attribute.name: bits_for(rate, attribute.size) for attribute in domain.attributes}
-        bits = bits_for(rate, rule.most_cells(domain.sizes)) if jointly else each
+        if max(most) > Bloom.largest_block:  # before equations that no float could hold
+            raise CampaignError(f"false_positive_rate fits filters to at most {Bloom.largest_block:,} cells; use smaller views")
+        n_hashes = hashes_for(wish.false_positive_rate)
+        lengths = [bits_for(wish.false_positive_rate, cells) for cells in most]
+        bits = lengths[0] if jointly else dict(zip(domain.names, lengths, strict=True))
     Bloom({1: UNIT // 4}, bits, n_hashes)  # refuses what cannot be before codes are counted
-    most = [rule.most_cells(domain.sizes)] if jointly else list(domain.sizes)
-    lengths = [bits] * len(most) if isinstance(bits, int) else list(bits.values())
-    for n_bits, cells in zip(lengths, most, strict=True):
-        if math.comb(n_bits, n_hashes) < min(cells, MOST_CODED_CELLS):
-            raise CampaignError(
-                f"{n_bits} bits with {n_hashes} hashes give {math.comb(n_bits, n_hashes):,} filters,"
-                f" too few for {cells:,} candidates; raise bits"
-            )
+    for cells, n_bits in zip(most, [bits] * len(most) if isinstance(bits, int) else bits.values(), strict=True):
+        if cells <= Bloom.largest_block:  # of more, the campaign itself says that they are too many
+            _check_room(n_bits, n_hashes, cells)
     return bits, n_hashes
+
+
+def _check_room(n_bits: int, n_hashes: int, cells: int) -> None:
+    """Refuse filters so crowded that two candidates share one whatever the salt: by the birthday paradox a salt parts all of them
+    with a probability of e^-(expected collisions)."""
+    n_filters = math.comb(n_bits, n_hashes)
+    if n_filters < cells or cells * (cells - 1) / 2 / n_filters > MOST_COLLISIONS:
+        raise CampaignError(
+            f"{n_bits} bits with {n_hashes} hashes give {n_filters:,} filters, too few for {cells:,} candidates; raise bits"
+        )
 
 
 def _distance(campaign: Campaign, n_blocks: int) -> int:

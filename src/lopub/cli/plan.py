@@ -11,6 +11,7 @@ from lopub.dataset import Dataset
 from lopub.domain import Domain
 from lopub.draft import draft_from_file
 from lopub.errors import CampaignError, StoreError, TooFewReports
+from lopub.exact import epsilon_warning
 from lopub.joint import JointDistribution
 from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
 from lopub.planning import plan as planned
@@ -62,12 +63,17 @@ def plan(
             epsilon = round(epsilon_needed(domain, people=people, error=_known(error), **options), 2)
         check_enough(people, terms)
         found = planned(domain, people=people, epsilon=_known(epsilon), **options)
+        campaign = found.campaign(terms)
+        shown = described(found) if as_json else None
+    if output is not None:
+        campaign.save(output, force=force)
     if as_json:
-        print_json(described(found))
+        print_json(shown)
     else:
         print_plan(found)
+    if warning := epsilon_warning(campaign.loss):
+        note(f"warning: {warning}")
     if output is not None:
-        found.campaign(terms).save(output, force=force)
         (note if as_json else say)(f"written: {output}")
 
 
@@ -117,6 +123,7 @@ def described(found: Plan) -> dict[str, Any]:
     return {
         "people": found.people,
         "epsilon": found.epsilon,
+        "warnings": [text for text in [epsilon_warning(found.epsilon)] if text],
         "goal": found.goal,
         "population": found.population,
         "error": found.error,
@@ -153,7 +160,8 @@ def print_plan(found: Plan) -> None:
     """The choice, the runners-up, and what changes with what."""
     best = found.best
     say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.choice}")
-    say(f"tried on: {found.population}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
+    how = f"tried on: {found.population}" if best.trial else "too many attributes to be tried, so by theory"
+    say(f"{how}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
     goals = ("marginals", "pairs", "table") if found.goal == "table" else ("marginals", "pairs")
     shown = table("choice", *goals, "bytes a report", "", right=(*goals, "bytes a report"))
     for option in found.options[:N_SHOWN]:

@@ -47,5 +47,5 @@ class Population:
         rng = np.random.default_rng(seed)
         if self.table is not None:
             return self.table[rng.integers(0, len(self.table), n)]
-        columns = [rng.choice(len(shares), size=n, p=shares) for shares in self.shares]
+        columns = [rng.choice(len(shares), size=n, p=shares).astype(np.uint16) for shares in self.shares]
         return Dataset(self.domain, np.stack(columns, axis=1))

@@ -19,6 +19,8 @@ from lopub.terms import Terms
 
 MOST_TRIED = 100_000
 """People of a trial; with more, errors are scaled down from there."""
+MOST_ATTRIBUTES = 200
+"""Attributes that a trial can afford; plans for more go by theory alone."""
 MOST_PAIRS = 150
 """Pairs that a trial estimates, evenly picked."""
 MOST_VIEWS = 400
@@ -45,6 +47,8 @@ def campaign_for(choice: Choice, population: Population, epsilon: float, terms: 
 
 def affordable(choice: Choice, n_attributes: int) -> bool:
     """Whether a trial of this choice ends in seconds."""
+    if n_attributes > MOST_ATTRIBUTES:
+        return False
     return choice.mechanism == "direct" or not choice.jointly or n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
 
 

@@ -32,15 +32,17 @@ from lopub.counts import is_bits
 from lopub.errors import DomainError
 from lopub.estimation.moments import code_matrix
 from lopub.joint import Probabilities
-from lopub.mechanism import Bloom, Channel
+from lopub.mechanism import Channel
 from lopub.mechanism.bloom import BloomChannel
-from lopub.poisoning.views import drawn_views
+from lopub.poisoning.views import drawn_views, many_views
 from lopub.view import View
 
-MOST_LOOKED_AT = 2_000_000
-"""Attributes times views up to which the most exposed attribute is looked for."""
+MOST_LOOKED_AT = 100_000
+"""Attributes of all views together up to which the most exposed one is looked for: it takes seconds."""
 MOST_CODE = 2**22
 """Entries of a code matrix that is inverted."""
+MOST_CODES = 2**20
+"""Entries of all code matrices together that are inverted in passing."""
 
 
 @dataclass(frozen=True)
@@ -64,22 +66,28 @@ def poisoning_bound(
     clique = tuple(sorted(set(campaign.domain.positions(tuple(names)))))
     if n_reports < 0 or n_fake < 0 or n_reports + n_fake < 1:
         raise DomainError(f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}")
-    return _bound(campaign, clique, drawn_views(campaign), n_reports, n_fake, share)
+    views = {view: chance for view, chance in drawn_views(campaign).items() if set(clique) <= set(view)}
+    return _bound(campaign, clique, views, n_reports, n_fake, share)
 
 
 def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[str, float] | None:
     """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at."""
-    views, d = drawn_views(campaign), len(campaign.domain)
-    covered = {position for view in views for position in view}
-    if d * len(views) > MOST_LOOKED_AT or any(_code_size(channel) > MOST_CODE // 16 for channel in campaign.coded_channels):
+    if many_views(campaign) or sum(_code_size(channel) for channel in campaign.coded_channels) > MOST_CODES:
         return None
-    bounds = {position: _bound(campaign, (position,), views, n_reports, n_fake, None) for position in sorted(covered)}
+    views = drawn_views(campaign)
+    if sum(map(len, views)) > MOST_LOOKED_AT:
+        return None
+    covering: dict[int, dict[View, float]] = {}
+    for view, chance in views.items():
+        for position in view:
+            covering.setdefault(position, {})[view] = chance
+    bounds = {p: _bound(campaign, (p,), covering[p], n_reports, n_fake, None) for p in sorted(covering)}
     worst = max(bounds, key=lambda position: bounds[position])
     return campaign.domain.names[worst], bounds[worst]
 
 
-def _bound(campaign: Campaign, clique: View, drawn: dict[View, float], n_reports: int, n_fake: int, share: float | None) -> float:
-    views = {view: chance for view, chance in drawn.items() if set(clique) <= set(view)}
+def _bound(campaign: Campaign, clique: View, views: dict[View, float], n_reports: int, n_fake: int, share: float | None) -> float:
+    """views: those that hold the clique."""
     if not views:
         names = ", ".join(campaign.domain.names[position] for position in clique)
         raise DomainError(f"no view covers {names} together, so no report speaks of it directly")
@@ -116,17 +124,23 @@ def _of_block(channel: Channel, clique: View, block: View, campaign: Campaign) -
     """What the output of one block can say for the cells of a part of it."""
     sizes = campaign.domain.sizes
     own = math.prod(sizes[position] for position in clique)
-    if not isinstance(campaign.mechanism, Bloom):
+    if not isinstance(channel, BloomChannel):
         return _of_own_bits(channel, own, is_bits(campaign))
     law = channel.law()
-    p, q, code = float(law.p), float(law.q), code_matrix(law)
-    if code.size > MOST_CODE:
-        raise DomainError(f"a code of {code.size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
-    shares = np.linalg.pinv(code.T).reshape(*(sizes[position] for position in block), law.n_bits)
+    p, q = float(law.p), float(law.q)
+    shares = _inverse(channel).reshape(*(sizes[position] for position in block), law.n_bits)
     shares = shares.sum(axis=tuple(axis for axis, position in enumerate(block) if position not in clique)).reshape(own, -1)
     debiased = shares.sum(axis=1) * q
     low, high = np.minimum(shares, 0).sum(axis=1) - debiased, np.maximum(shares, 0).sum(axis=1) - debiased
     return Reach(low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates)
+
+
+@lru_cache(maxsize=16)
+def _inverse(channel: BloomChannel) -> Probabilities:
+    """The pseudo-inverse of its code. shape (candidates, bits)."""
+    if (size := _code_size(channel)) > MOST_CODE:
+        raise DomainError(f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
+    return np.linalg.pinv(code_matrix(channel.law()).T).astype(np.float64, copy=False)
 
 
 @lru_cache(maxsize=4096)

@@ -13,6 +13,8 @@ from lopub.view import AllAttributes, Fill, Listed, Sample, View, ViewRule
 
 MOST_VIEWS = 20_000
 """Views that are looked at one by one; of rules with more, so many are drawn."""
+MOST_DRAWN = 2_000_000
+"""Attributes times drawn views up to which drawing them takes about a second."""
 MOST_WALKED = 6
 """Attributes up to which `fill` is walked in every order."""
 
@@ -26,6 +28,12 @@ def drawn_views(campaign: Campaign) -> dict[View, float]:
     masks = draw_masks(rule, sizes, MOST_VIEWS, np.random.PCG64(0))
     found = Counter(view_of(row.tobytes()) for row in np.packbits(masks, axis=1, bitorder="little"))
     return {view: times / MOST_VIEWS for view, times in sorted(found.items())}
+
+
+def many_views(campaign: Campaign) -> bool:
+    """Whether views would have to be drawn, of too many attributes to do so in passing."""
+    sizes = campaign.domain.sizes
+    return len(sizes) * MOST_VIEWS > MOST_DRAWN and exact_views(campaign.view, sizes) is None
 
 
 def exact_views(rule: ViewRule, sizes: tuple[int, ...]) -> dict[View, float] | None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from lopub.campaign import MOST_CODED_CELLS, Campaign
+from lopub.campaign import Campaign
 from lopub.canonical import Members, parse
 from lopub.choice import FEWEST_CELLS, fill_cells, ranked, usual_choices
 from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
-from lopub.mechanism.bloom import BloomChannel
+from lopub.mechanism.bloom import MOST_HASHED, BloomChannel
 from lopub.schema import domain_from_json
 from lopub.terms import Terms, terms_from_json
 from lopub.view import AllAttributes, Fill, Sample, ViewRule
@@ -162,7 +162,7 @@ def _filters(domain: Domain, wish: Wish, rule: ViewRule, jointly: bool) -> tuple
     most = [rule.most_cells(domain.sizes)] if jointly else list(domain.sizes)
     lengths = [bits] * len(most) if isinstance(bits, int) else list(bits.values())
     for n_bits, cells in zip(lengths, most, strict=True):
-        if math.comb(n_bits, n_hashes) < min(cells, MOST_CODED_CELLS):
+        if math.comb(n_bits, n_hashes) < min(cells, MOST_HASHED):
             raise CampaignError(
                 f"{n_bits} bits with {n_hashes} hashes give {math.comb(n_bits, n_hashes):,} filters,"
                 f" too few for {cells:,} candidates; raise bits"

@@ -11,7 +11,7 @@ SOURCE = Path(lopub.__file__).parent
 
 PLAN = [
     {"errors"},
-    {"exact"},
+    {"exact", "texts"},
     {"canonical", "randomness", "files"},
     {"domain"},
     {"schema", "mechanism", "view", "terms"},
@@ -31,7 +31,7 @@ PLAN = [
     {"service", "reproduce"},
     {"cli"},
 ]
-"""Rooms on one line do not see each other. `exact`, `canonical`, `randomness` and `files` are what `domain`, the
+"""Rooms on one line do not see each other. `exact`, `texts`, `canonical`, `randomness` and `files` are what `domain`, the
 mechanisms and the views share; `schema` and `terms` keep `domain` and `campaign` small; `draft` makes campaigns, `infer`
 domains; `sending` is how bytes travel, apart from `client`, so that each can be read at one sitting; `prediction` says what a
 campaign will give, `planning` tries it out as far as the publication. Where a public verb

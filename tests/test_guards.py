@@ -50,8 +50,8 @@ def test_rows_that_are_too_many_to_compare_are_taken_at_their_bound(extra: int, 
     """Up to 256 candidates the largest distance is measured, above it the bound stands for it: never too small."""
     many = IntegerRange(name="n", minimum=1, maximum=MOST_COMPARED + extra)
     channel = BloomChannel((many,), 64, 3, UNIT // 4, "0")
-    alike = tuple(0b111 if i % 2 else 0b11001 for i in range(many.size))
-    monkeypatch.setitem(channel.__dict__, "filters", alike)
+    alike = tuple((0, 1, 2) if i % 2 else (0, 3, 4) for i in range(many.size))
+    monkeypatch.setitem(channel.__dict__, "rows", alike)
     assert channel.distance == expected
 
 

@@ -14,20 +14,24 @@ from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import decimal_up, float_up
 from lopub.files import write_whole
-from lopub.mechanism import Block, Channel, Mechanism, mechanism_from_json, n_cells
+from lopub.mechanism import Block, Channel, Mechanism, mechanism_from_json
 from lopub.schema import domain_from_json
-from lopub.terms import Terms, terms_from_json
+from lopub.terms import Terms, check_translations, terms_from_json
 from lopub.view import View, ViewRule, view_from_json
 
 FORMAT = 1
 MOST_CODED_VIEWS = 4096
-MOST_CODED_CELLS = 2**20
-"""Views, and cells of all of them, whose codes are derived where each view has codes of its own."""
+"""Views whose codes are derived, where each view has codes of its own."""
+MOST_TRIED = 2**14
+"""Sets of attributes that are looked at to find them."""
 LONGEST_REPORT = 2**16 - 1
 """Bytes: in a request or a file a report follows its length in 16 bits."""
 HEADER_BYTES = 1 + 8 + 16 + 4
 """Version, campaign, report id, slot."""
-LONGEST_FILE = 16 * 2**20
+LONGEST_FILE = 4 * 2**20
+"""Bytes of a campaign."""
+MOST_OPENED = 2**18
+"""Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +47,7 @@ class Campaign:
 
     def __post_init__(self) -> None:
         self.view.check(self.domain.sizes, self.jointly)
-        for translation in self.terms.translations.values():
-            translation.check(self.domain)
+        check_translations(self.terms.translations.values(), self.domain)
         sizes = self.domain.sizes
         most = self.view.most_cells(sizes) if self.jointly else max(sizes)
         if most > self.mechanism.largest_block:
@@ -54,6 +57,8 @@ class Campaign:
                 f" which takes {self.mechanism.largest_block:,}; use smaller views"
             )
         self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+        coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
+        self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
         if not all(channel.distinct for channel in self.coded_channels):
             raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
         if self.longest_report > LONGEST_REPORT:
@@ -67,13 +72,21 @@ class Campaign:
         if view not in kept:
             if len(kept) >= MOST_CODED_VIEWS:
                 kept.clear()
-            blocks = [view] if self.jointly else [(position,) for position in view]
-            kept[view] = tuple(self.mechanism.channel(self._block(block), len(blocks)) for block in blocks)
+            whole = (self.mechanism.channel(self._block(view), 1),) if self.jointly else ()
+            kept[view] = whole or tuple(self._channel_at(position, len(view)) for position in view)
         return kept[view]
 
     @cached_property
     def _channels_of(self) -> dict[View, tuple[Channel, ...]]:
-        return {}
+        if not self.jointly:
+            return {}
+        return {view: (channel,) for view, channel in zip(self._coded_views, self.coded_channels, strict=True)}
+
+    def _channel_at(self, position: int, n_blocks: int) -> Channel:
+        """Of one attribute; its codes are not derived again where they are known."""
+        if n_blocks == self._view_sizes[0]:
+            return self.coded_channels[position]
+        return self.mechanism.channel(self._block((position,)), n_blocks)
 
     def _block(self, view: View) -> Block:
         return tuple(self.domain.attributes[position] for position in view)
@@ -84,11 +97,10 @@ class Campaign:
 
     @cached_property
     def coded_channels(self) -> tuple[Channel, ...]:
-        """The channels that decide epsilon. Separately: of every attribute, for every number of blocks in turn.
-        Jointly: of every view where codes differ, else of any one view."""
+        """The channels whose codes decide epsilon. Separately: of every attribute, under the noise of the smallest number of
+        blocks. Jointly: of every view where codes differ, else of any one view."""
         if not self.jointly:
-            sizes, attributes = self._view_sizes, self.domain.attributes
-            return tuple(self.mechanism.channel((attribute,), n) for n in sizes for attribute in attributes)
+            return tuple(self.mechanism.channel((attribute,), self._view_sizes[0]) for attribute in self.domain.attributes)
         return tuple(self.mechanism.channel(self._block(view), 1) for view in self._coded_views)
 
     @cached_property
@@ -96,12 +108,13 @@ class Campaign:
         """Every view where each has codes of its own, else any one."""
         if not self.mechanism.codes_differ_by_block:
             return (next(self.view.views(self.domain.sizes)),)
-        views = tuple(islice(self.view.views(self.domain.sizes), MOST_CODED_VIEWS + 1))
-        cells = sum(n_cells(self._block(view)) for view in views)
-        if len(views) > MOST_CODED_VIEWS or cells > MOST_CODED_CELLS:
+        sizes = self.domain.sizes
+        few = self.view.n_tried(sizes, MOST_TRIED) <= MOST_TRIED
+        views = tuple(islice(self.view.views(sizes), MOST_CODED_VIEWS + 1)) if few else ()
+        if not 0 < len(views) <= MOST_CODED_VIEWS:
             raise CampaignError(
                 f"mechanism {self.mechanism.name!r} on jointly randomized views needs the codes of every view: at most"
-                f" {MOST_CODED_VIEWS:,} views with {MOST_CODED_CELLS:,} cells in all; use smaller views, or list a few"
+                f" {MOST_CODED_VIEWS:,} views, found among {MOST_TRIED:,} sets of attributes; use smaller views, or list a few"
             )
         return views
 
@@ -121,8 +134,8 @@ class Campaign:
         if self.jointly:
             width = self.mechanism.width_of(self.view.most_cells(self.domain.sizes))
         else:
-            d, widths = len(self.domain), [channel.width for channel in self.coded_channels]
-            width = max(sum(sorted(widths[i * d : (i + 1) * d])[-n:]) for i, n in enumerate(self._view_sizes))
+            widths = sorted(channel.width for channel in self.coded_channels)
+            width = sum(widths[-max(self._view_sizes) :])
         return HEADER_BYTES + self.mask_bytes + (width + 7) // 8
 
     # ---- what it reveals
@@ -136,14 +149,12 @@ class Campaign:
 
     def _losses(self, n_blocks: int) -> list[Decimal]:
         """Of every attribute, randomized separately where so many share the budget."""
-        if n_blocks not in self._losses_by_size:
-            first = self._view_sizes.index(n_blocks) * len(self.domain)
-            channels = self.coded_channels[first : first + len(self.domain)]
-            self._losses_by_size[n_blocks] = [channel.law().loss for channel in channels]
-        return self._losses_by_size[n_blocks]
+        if n_blocks not in self._losses_at:
+            self._losses_at[n_blocks] = self.mechanism.losses(n_blocks, self._block((0,)), self.coded_channels)
+        return self._losses_at[n_blocks]
 
     @cached_property
-    def _losses_by_size(self) -> dict[int, list[Decimal]]:
+    def _losses_at(self) -> dict[int, list[Decimal]]:
         return {}
 
     @property
@@ -172,8 +183,8 @@ class Campaign:
 
     @cached_property
     def canonical_bytes(self) -> bytes:
-        """The only bytes that stand for this campaign."""
-        return canonical_bytes(self.to_json())
+        """The only bytes that stand for this campaign; refuses a campaign that nobody could load again."""
+        return _within_limits(canonical_bytes(self.to_json()))
 
     @cached_property
     def id(self) -> str:
@@ -205,7 +216,7 @@ class Campaign:
         if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
             raise CampaignError(f"this is not campaign {expected_id[:16]}…: its bytes were changed, or it is another campaign")
         try:
-            campaign = cls._from_json(parse_canonical(data))
+            campaign = cls._from_json(parse_canonical(_within_limits(data)))
         except DomainError as error:
             raise CampaignError(str(error)) from None
         if campaign.canonical_bytes != data:
@@ -250,3 +261,13 @@ class Campaign:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
         write_whole(Path(path), self.canonical_bytes, force=force)
+
+
+def _within_limits(data: bytes) -> bytes:
+    """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
+    if len(data) > LONGEST_FILE:
+        raise CampaignError(f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}")
+    opened = data.count(b"{") + data.count(b"[")
+    if opened > MOST_OPENED:
+        raise CampaignError(f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}")
+    return data

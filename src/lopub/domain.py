@@ -12,12 +12,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.canonical import LARGEST_INTEGER, Json, check_text, composed_texts, decimal_text, normalize, without_defaults
+from lopub.canonical import LARGEST_INTEGER, Json, decimal_text, without_defaults
 from lopub.errors import CampaignError, DomainError
+from lopub.texts import check_text, check_texts, composed_or_empty, composed_texts
 
 MOST_CANDIDATES = 2**16
 """Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
 MOST_ATTRIBUTES = 4096
+MOST_CANDIDATES_IN_ALL = 2**18
+"""Of all attributes together."""
 
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
@@ -44,7 +47,7 @@ class Attribute(ABC):
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_text(self.name, "an attribute's name", CampaignError))
         composed_texts(self, "title", "question", "description")
-        n = len(self.texts)
+        n = self.size
         if n < 2:
             raise DomainError(f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask")
         if n > MOST_CANDIDATES:
@@ -79,7 +82,11 @@ class Attribute(ABC):
 
     @property
     def size(self) -> int:
-        return len(self.texts)
+        return self._n_answers + self.missing
+
+    @property
+    def _n_answers(self) -> int:
+        return len(self.answer_texts)
 
     @property
     def ordered(self) -> bool:
@@ -131,12 +138,13 @@ class Categorical(Attribute):
     is_ordered: bool = False
 
     def __post_init__(self) -> None:
-        values = tuple(check_text(value, f"a value of attribute {self.name!r}", DomainError) for value in self.values)
+        values = check_texts(self.values, f"a value of attribute {self.name!r}", DomainError)
         object.__setattr__(self, "values", values)
         composed_texts(self, "labels")
-        if len(set(values)) < len(values):
+        different = set(values)
+        if len(different) < len(values):
             raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
-        if not set(self.labels) <= set(values):
+        if not self.labels.keys() <= different:
             raise DomainError(f"attribute {self.name!r} has a label for a value that it does not list")
         object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in values})
         super().__post_init__()
@@ -162,7 +170,7 @@ class Categorical(Attribute):
             raise self._wrong_type("a text", value)
         index = self._index_of.get(value)
         if index is None:
-            index = self._index_of.get(_composed_or_empty(value))
+            index = self._index_of.get(composed_or_empty(value))
         if index is None:
             raise self._unlisted()
         return index
@@ -234,6 +242,10 @@ class IntegerRange(Attribute):
     def answer_texts(self) -> tuple[str, ...]:
         return tuple(str(i) for i in range(self.minimum, self.maximum + 1))
 
+    @property
+    def _n_answers(self) -> int:
+        return max(0, self.maximum - self.minimum + 1)
+
     def _answer_index(self, value: Value) -> int:
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong_type("an integer", value)
@@ -299,6 +311,10 @@ class Binned(Attribute):
             )
         return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
 
+    @property
+    def _n_answers(self) -> int:
+        return len(self.edges) - 1
+
     def _index_of_label(self, label: str) -> int:
         if label not in self.answer_texts:
             raise self._wrong_type("a number or one of its bins", label)
@@ -329,6 +345,8 @@ class Domain:
             raise DomainError(f"a domain needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes)}")
         if len(self._position_of) < len(self.attributes):
             raise DomainError("a domain lists the same attribute twice")
+        if (n := sum(self.sizes)) > MOST_CANDIDATES_IN_ALL:
+            raise DomainError(f"a domain's attributes may have {MOST_CANDIDATES_IN_ALL:,} candidates in all, got {n:,}; use bins")
 
     @cached_property
     def _position_of(self) -> dict[str, int]:
@@ -375,14 +393,6 @@ class Domain:
     def to_json(self) -> dict[str, Json]:
         """The Table Schema."""
         return {"fields": [attribute.to_json() for attribute in self.attributes]}
-
-
-def _composed_or_empty(value: str) -> str:
-    """In normal form C; empty, which is nobody's value, where it has none."""
-    try:
-        return normalize(value)
-    except CampaignError:
-        return ""
 
 
 def _few(names: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
-from lopub.mechanism.bloom import BloomChannel
+from lopub.mechanism.bloom import MOST_HASHED, BloomChannel
 from lopub.schema import domain_from_json
 from lopub.terms import Terms, terms_from_json
 from lopub.view import AllAttributes, Fill, Sample, ViewRule

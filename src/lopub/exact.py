@@ -7,6 +7,7 @@ true value; it becomes a float only for display, rounded up once more.
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from lopub.errors import CampaignError
 
@@ -24,6 +25,7 @@ _DOWN = Context(prec=150, rounding=ROUND_FLOOR)  # e^200 * 2^32 has 97 digits
 _BEYOND = Decimal("1." + 117 * "0" + "1")  # covers the half-even rounding of Decimal.ln
 
 
+@lru_cache(maxsize=1024)
 def log_up(ratio: Fraction) -> Decimal:
     """ln(ratio) for a ratio of at least 1, never below the true value, within 1e-115 of it.
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from lopub.canonical import decimal_text, normalize
+from lopub.canonical import decimal_text
 from lopub.dataset import read_texts
 from lopub.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
 from lopub.errors import DomainError
+from lopub.texts import normalize
 
 MOST_INFERRED = 256
 """Candidates of an inferred categorical attribute."""

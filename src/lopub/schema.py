@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lopub.canonical import Json, Members, decimal_text, text_at
-from lopub.domain import Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
+from lopub.domain import MOST_ATTRIBUTES, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
 from lopub.errors import CampaignError, DomainError
 
 Common = dict[str, Any]
@@ -19,6 +19,8 @@ def domain_from_json(members: Members) -> Domain:
     """The domain of a Table Schema."""
     fields = members.items("fields")
     members.done()
+    if len(fields) > MOST_ATTRIBUTES:  # before any is read
+        raise CampaignError(f"{members.path('fields')} must list 1 to {MOST_ATTRIBUTES:,} attributes, got {len(fields):,}")
     return Domain(tuple(attribute_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields)))
 
 
@@ -38,17 +40,22 @@ def attribute_from_json(value: Json, where: str) -> Attribute:
 
 
 def _categorical(members: Members, constraints: Members, common: Common) -> Attribute:
-    pairs = [_category(item, f"{members.path('categories')}[{i}]") for i, item in enumerate(members.items("categories"))]
+    where = members.path("categories")
+    pairs = [_category(item, where, i) for i, item in enumerate(members.items("categories"))]
     values, labels = tuple(value for value, _ in pairs), dict(pairs)
     if "enum" in constraints and constraints.texts("enum") != values:
         raise CampaignError(f"{constraints.path('enum')} must list the same values as the categories, in the same order")
     return Categorical(values=values, labels=labels, is_ordered=members.boolean("categoriesOrdered", False), **common)
 
 
-def _category(item: Json, where: str) -> tuple[str, str]:
+def _category(item: Json, where: str, i: int) -> tuple[str, str]:
     if isinstance(item, str):
         return item, item
-    category = Members(item, where)
+    if isinstance(item, dict) and len(item) == 2:  # as in every campaign file
+        value, label = item.get("value"), item.get("label")
+        if isinstance(value, str) and isinstance(label, str):
+            return value, label
+    category = Members(item, f"{where}[{i}]")
     value = category.text("value")
     label = category.text("label", value)
     category.done()
@@ -65,7 +72,10 @@ def _integer(members: Members, constraints: Members, common: Common) -> Attribut
 
 def _binned(members: Members, constraints: Members, common: Common) -> Attribute:
     bins = members.members("bins")
-    edges = tuple(_decimal(item, f"{bins.path('edges')}[{i}]") for i, item in enumerate(bins.items("edges")))
+    where = bins.path("edges")
+    edges = tuple(
+        item if isinstance(item, str) else _decimal(item, f"{where}[{i}]") for i, item in enumerate(bins.items("edges"))
+    )
     attribute = Binned(edges=edges, clamp=bins.boolean("clamp", False), **common)
     bins.done()
     for key, edge in (("minimum", attribute.edges[0]), ("maximum", attribute.edges[-1])):
@@ -74,9 +84,15 @@ def _binned(members: Members, constraints: Members, common: Common) -> Attribute
     return attribute
 
 
-def _decimal(value: Json, where: str) -> str:
-    """A decimal is a text; a draft may give an integer."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_at(value, where)
+def _decimal(value: Json, where: str, i: int | None = None) -> str:
+    """A decimal is a text; a draft may give an integer. i: its number in the list at this place."""
+    if isinstance(value, str):
+        return value
+    return (
+        str(value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else text_at(value, f"{where}[{i}]" if i is not None else where)
+    )
 
 
 _READERS: dict[str, Callable[[Members, Members, Common], Attribute]] = {

@@ -1,17 +1,20 @@
 """The terms of a campaign: its texts in every language, its consent, its schedule, what becomes of the reports."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import date
 
-from lopub.canonical import LARGEST_INTEGER, Json, Members, composed_texts, text_at, without_defaults
+from lopub.canonical import LARGEST_INTEGER, Json, Members, text_at, without_defaults
 from lopub.domain import Domain
 from lopub.errors import CampaignError
+from lopub.texts import composed_texts
 
 EPOCH = date(1970, 1, 1)
 """Slot 0."""
 
+MOST_TRANSLATIONS = 4096
+LONGEST_LANGUAGE = 100
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
@@ -56,14 +59,6 @@ class Translation:
     def __post_init__(self) -> None:
         composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
-    def check(self, domain: Domain) -> None:
-        """Every attribute and every candidate that is translated must be there."""
-        for name in sorted({*self.titles, *self.questions, *self.labels} - set(domain.names)):
-            raise CampaignError(f"a translation names attribute {name!r}, which the campaign does not ask for")
-        for name, labels in self.labels.items():
-            if not set(labels) <= set(domain[name].texts):
-                raise CampaignError(f"a translation of attribute {name!r} labels a value that it does not list")
-
     def to_json(self) -> dict[str, Json]:
         labels: dict[str, Json] = {name: dict(texts) for name, texts in self.labels.items()}
         members: dict[str, Json] = {
@@ -75,6 +70,20 @@ class Translation:
             "labels": labels,
         }
         return {key: value for key, value in members.items() if value}
+
+
+def check_translations(translations: Iterable[Translation], domain: Domain) -> None:
+    """Every attribute and every candidate that is translated must be there."""
+    names = set(domain.names)
+    texts_of: dict[str, frozenset[str]] = {}
+    for translation in translations:
+        for name in sorted({*translation.titles, *translation.questions, *translation.labels} - names):
+            raise CampaignError(f"a translation names attribute {name[:100]!r}, which the campaign does not ask for")
+        for name, labels in translation.labels.items():
+            if name not in texts_of:
+                texts_of[name] = frozenset(domain[name].texts)
+            if not texts_of[name].issuperset(labels):
+                raise CampaignError(f"a translation of attribute {name!r} labels a value that it does not list")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,8 +117,9 @@ class Terms:
             raise CampaignError(f"retention_days must be at least 0, got {self.retention_days}")
         if max(self.min_reports, self.retention_days) > LARGEST_INTEGER:
             raise CampaignError(f"min_reports and retention_days must be at most {LARGEST_INTEGER}")
+        _check_number(self.translations)
         for language in (self.language, *self.translations):
-            if not _LANGUAGE.fullmatch(language):
+            if len(language) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(language):
                 raise CampaignError(f"a language must be a tag such as en or pt-BR, got {language[:40]!r}")
 
     def to_json(self) -> dict[str, Json]:
@@ -136,7 +146,7 @@ def terms_from_json(members: Members) -> Terms:
         description=members.text("description", ""),
         language=members.text("language", "en"),
         consent=members.text("consent", ""),
-        translations=members.mapping("translations", _translation) if "translations" in members else {},
+        translations=_translations(members) if "translations" in members else {},
         schedule=_schedule(members.members("schedule")) if "schedule" in members else None,
         min_reports=members.integer("min_reports", 1),
         retention_days=members.integer("retention_days", 0),
@@ -162,6 +172,17 @@ def _day(text: str, where: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise CampaignError(f"{where} must be a day such as 2026-05-31") from None
+
+
+def _translations(members: Members) -> dict[str, Translation]:
+    each = members.members("translations")
+    _check_number(each)  # before any is read
+    return each.every(_translation)
+
+
+def _check_number(translations: Sized) -> None:
+    if len(translations) > MOST_TRANSLATIONS:
+        raise CampaignError(f"translations may name at most {MOST_TRANSLATIONS:,} languages, got {len(translations):,}")
 
 
 def _translation(value: Json, where: str) -> Translation:

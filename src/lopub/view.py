@@ -8,7 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations, islice
 from typing import ClassVar
 
 from lopub.canonical import Json, Members
@@ -24,6 +25,8 @@ Losses = Callable[[int], list[Decimal]]
 
 MOST_WEIGHT = 2**32
 """Of all listed views together."""
+MOST_LISTED = 2**17
+"""Attributes that all listed views name together."""
 
 
 class ViewRule(ABC):
@@ -51,11 +54,15 @@ class ViewRule(ABC):
 
     def covers_together(self, clique: View, sizes: Sizes) -> bool:
         """Whether some view holds all of these attributes."""
-        return any(set(clique) <= set(view) for view in self.views(sizes))
+        return any(set(clique).issubset(view) for view in self.views(sizes))
 
     @abstractmethod
     def views(self, sizes: Sizes) -> Iterator[View]:
         """Every view that can be drawn, each once; there may be very many."""
+
+    def n_tried(self, sizes: Sizes, most: int) -> int:
+        """How many sets of attributes must be looked at to find every view; from most + 1 on, most + 1."""
+        return sum(1 for _ in islice(self.views(sizes), most + 1))
 
     @abstractmethod
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
@@ -194,11 +201,19 @@ class Fill(ViewRule):
         nothing outside it fits any more."""
         first = self.walked(range(len(sizes)), sizes)
         yield first
+        for view in self._fitting(sizes):
+            if view != first and self.can_draw(view, sizes):
+                yield view
+
+    def n_tried(self, sizes: Sizes, most: int) -> int:
+        return sum(1 for _ in islice(self._fitting(sizes), most + 1))
+
+    def _fitting(self, sizes: Sizes) -> Iterator[View]:
+        """Every set within `cells`, and every set of one or two attributes."""
         pending: list[tuple[View, int]] = [((i,), sizes[i]) for i in range(len(sizes))]
         while pending:
             view, product = pending.pop()
-            if view != first and self.can_draw(view, sizes):
-                yield view
+            yield view
             for i in range(view[-1] + 1, len(sizes)):
                 if len(view) < 2 or product * sizes[i] <= self.cells:
                     pending.append(((*view, i), product * sizes[i]))
@@ -232,9 +247,10 @@ class Listed(ViewRule):
     @classmethod
     def of(cls, domain: Domain, weights: Sequence[tuple[Sequence[str], int]]) -> "Listed":
         """Named sets with their weights, in the order given."""
-        for names, _ in weights:
-            if len(set(names)) < len(names):
-                raise CampaignError("a listed view names the same attribute twice")
+        if (n := sum(len(names) for names, _ in weights)) > MOST_LISTED:
+            raise CampaignError(f"view listed may name {MOST_LISTED:,} attributes in all its sets together, got {n:,}")
+        if any(len(set(names)) < len(names) for names, _ in weights):
+            raise CampaignError("a listed view names the same attribute twice")
         sets = tuple(tuple(sorted(domain.positions(names))) for names, _ in weights)
         in_order = tuple(tuple(domain.names[i] for i in view) for view in sets)
         return cls(in_order, tuple(weight for _, weight in weights), sets)
@@ -249,6 +265,14 @@ class Listed(ViewRule):
         if any(weight < 1 for weight in self.weights) or sum(self.weights) > MOST_WEIGHT:
             raise CampaignError("view listed needs weights of at least 1 that add up to at most 2^32")
 
+    @cached_property
+    def _of_size(self) -> dict[int, list[View]]:
+        """Number of attributes -> the views that have so many."""
+        found: dict[int, list[View]] = {}
+        for view in self.sets:
+            found.setdefault(len(view), []).append(view)
+        return found
+
     def check(self, sizes: Sizes, jointly: bool) -> None:
         return
 
@@ -261,22 +285,40 @@ class Listed(ViewRule):
         raise AssertionError("unreachable: the draw is below the sum of the weights")
 
     def can_draw(self, view: View, sizes: Sizes) -> bool:
-        return view in self.sets
+        return view in self._different
+
+    @cached_property
+    def _different(self) -> frozenset[View]:
+        return frozenset(self.sets)
 
     def covers(self, position: int, view_size: int | None = None) -> bool:
-        return any(position in view and view_size in (None, len(view)) for view in self.sets)
+        return view_size in self._sizes_around.get(position, ()) or (view_size is None and position in self._sizes_around)
+
+    @cached_property
+    def _sizes_around(self) -> dict[int, set[int]]:
+        """Attribute -> how many attributes the views have that hold it."""
+        found: dict[int, set[int]] = {}
+        for view in self.sets:
+            for position in view:
+                found.setdefault(position, set()).add(len(view))
+        return found
 
     def views(self, sizes: Sizes) -> Iterator[View]:
         return iter(self.sets)
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
-        return tuple(sorted({len(view) for view in self.sets}))
+        return tuple(sorted(self._of_size))
 
     def most_cells(self, sizes: Sizes) -> int:
         return max(math.prod(sizes[position] for position in view) for view in self.sets)
 
     def worst(self, losses: Losses, n_attributes: int) -> Decimal:
-        return max(total_up([losses(len(view))[position] for position in view]) for view in self.sets)
+        return max(
+            total_up([each[position] for position in view])
+            for n, views in self._of_size.items()
+            for each in (losses(n),)
+            for view in views
+        )
 
     def to_json(self) -> dict[str, Json]:
         sets: list[Json] = [
@@ -299,15 +341,16 @@ def view_from_json(members: Members, domain: Domain) -> ViewRule:
     elif kind == "fill":
         rule = Fill(members.integer("cells"))
     elif kind == "listed":
-        rule = Listed.of(domain, [_listed_set(item, members, i) for i, item in enumerate(members.items("sets"))])
+        where = members.path("sets")
+        rule = Listed.of(domain, [_listed_set(item, where, i) for i, item in enumerate(members.items("sets"))])
     else:
         raise CampaignError(f"{members.path('kind')} must be one of all, sample, fill, listed")
     members.done()
     return rule
 
 
-def _listed_set(item: Json, members: Members, i: int) -> tuple[tuple[str, ...], int]:
-    inner = Members(item, f"{members.path('sets')}[{i}]")
+def _listed_set(item: Json, where: str, i: int) -> tuple[tuple[str, ...], int]:
+    inner = Members(item, f"{where}[{i}]")
     names, weight = inner.texts("attributes"), inner.integer("weight")
     inner.done()
     return names, weight

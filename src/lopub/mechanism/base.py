@@ -8,7 +8,7 @@ one new file with a subclass of `Mechanism` and of `Channel`.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -118,6 +118,15 @@ class Mechanism(ABC):
             self._noise_for(n_blocks)
         for n_blocks in sorted(set(self.noise) - set(block_counts)):
             raise CampaignError(f"mechanism {self.name!r} says a noise for reports of {n_blocks} blocks, which nobody makes")
+
+    def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
+        """Epsilon of each of these blocks, where a report holds so many; channels: theirs, under any noise. Where codes do not
+        differ, any one block stands for all."""
+        return [self.channel(block, n_blocks).law().loss] * len(channels)
+
+    def check_codes(self, blocks: Sequence[Block]) -> None:
+        """Refuse blocks with more codes than can be derived in a moment; a code that is the identity is not derived at all."""
+        return
 
     def width_of(self, n_candidates: int) -> int:
         """Bits that a block of so many candidates takes in a report."""

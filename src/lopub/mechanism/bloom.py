@@ -5,12 +5,13 @@ On a jointly randomized view this is RAPPOR on the product domain.
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, count, product
+from itertools import count, product
 from typing import ClassVar, Self
 
 from lopub.canonical import Json, Members, integer_at
@@ -26,6 +27,11 @@ MOST_COMPARED = 256
 """Candidates of a block up to which every two rows are compared; above it the bound on their distance stands for it."""
 N_WORDS = 2**32
 """How many values a 32-bit word of a hash can have."""
+MOST_HASHED = 2**18
+"""Positions of all codes of a campaign together: cells times hashes. Deriving them takes most of the time of loading it."""
+MOST_HASHED_BYTES = 2**25
+"""That go into the first hashes of all cells together."""
+_WORDS = struct.Struct(">8I")
 
 
 def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bits: int, n_hashes: int) -> tuple[int, ...]:
@@ -37,19 +43,23 @@ def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bi
     >>> positions("0", ("gender",), ("F",), n_bits=8, n_hashes=2)
     (1, 4)
     """
-    fields = (TAG, salt.encode(), *(name.encode() for name in names), *(text.encode() for text in texts))
-    prefix = b"".join(len(part).to_bytes(4) + part for part in fields)
+    hashed = hashlib.sha256(_prefixed(TAG, *(part.encode() for part in (salt, *names, *texts))))
     unbiased = N_WORDS - N_WORDS % n_bits
     found: dict[int, None] = {}
     for counter in count():
-        digest = hashlib.sha256(prefix + (4).to_bytes(4) + counter.to_bytes(4)).digest()
-        for at in range(0, 32, 4):
-            word = int.from_bytes(digest[at : at + 4])
+        last = hashed.copy()
+        last.update(_prefixed(counter.to_bytes(4)))
+        for word in _WORDS.unpack(last.digest()):
             if word < unbiased:
                 found[word % n_bits] = None
-            if len(found) == n_hashes:
-                return tuple(found)
+                if len(found) == n_hashes:
+                    return tuple(found)
     raise AssertionError("unreachable: every position turns up sooner or later")
+
+
+def _prefixed(*parts: bytes) -> bytes:
+    """The parts one behind the other, each after its length."""
+    return b"".join([len(part).to_bytes(4) + part for part in parts])
 
 
 @dataclass(frozen=True)
@@ -81,12 +91,12 @@ class BloomChannel(Channel):
 
     @cached_property
     def filters(self) -> tuple[int, ...]:
-        """The rows as bit strings."""
-        return tuple(sum(1 << position for position in row) for row in self.rows)
+        """The rows as bit strings. Of many candidates with long filters these are large; a client never needs them all."""
+        return tuple(map(_filter, self.rows))
 
     @property
     def distinct(self) -> bool:
-        return len(set(self.filters)) == len(self.filters)
+        return len(set(self.rows)) == len(self.rows)
 
     def law(self) -> Law:
         change = Fraction(self.change_units, UNIT)
@@ -104,31 +114,38 @@ class BloomChannel(Channel):
     @cached_property
     def distance(self) -> int:
         """The largest Hamming distance of two rows, or where they are too many to compare, a bound on it."""
-        return self._largest(combinations(self.filters, 2))
+        return self._largest((i, range(i + 1, self.n_candidates)) for i in range(self.n_candidates))
 
     def loss_of(self, position: int) -> Decimal:
         return times_up(flip_loss(self.change_units), self._largest(self._differing_at(position)))
 
-    def _differing_at(self, position: int) -> Iterator[tuple[int, int]]:
-        """Pairs of filters whose candidates differ in one attribute of the block alone."""
+    def _differing_at(self, position: int) -> Iterator[tuple[int, range]]:
+        """Each cell, and the later ones that differ from it in one attribute of the block alone."""
         sizes = [attribute.size for attribute in self.block]
         stride = math.prod(sizes[position + 1 :])
-        for cell, mine in enumerate(self.filters):
-            for later in range(cell // stride % sizes[position] + 1, sizes[position]):
-                yield mine, self.filters[cell + (later - cell // stride % sizes[position]) * stride]
+        for cell in range(self.n_candidates):
+            later = sizes[position] - 1 - cell // stride % sizes[position]
+            yield cell, range(cell + stride, cell + later * stride + 1, stride)
 
-    def _largest(self, pairs: Iterator[tuple[int, int]]) -> int:
+    def _largest(self, pairs: Iterator[tuple[int, range]]) -> int:
         bound, largest = 2 * min(self.n_hashes, self.n_bits - self.n_hashes), 0
         if self.n_candidates > MOST_COMPARED:
             return bound
-        for one, other in pairs:
-            largest = max(largest, (one ^ other).bit_count())
+        used = {position: 1 << i for i, position in enumerate({position for row in self.rows for position in row})}
+        filters = [sum(used[position] for position in row) for row in self.rows]  # without the positions that nobody has
+        for one, others in pairs:
+            differing = map(filters[one].__xor__, filters[others.start : others.stop : others.step])
+            largest = max(largest, max(map(int.bit_count, differing), default=0))
             if largest == bound:  # found almost at once unless the filters are crowded
                 break
         return largest
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        return self.filters[candidate] ^ randomness.changes(self.n_bits, self.change_units, UNIT)
+        return _filter(self.rows[candidate]) ^ randomness.changes(self.n_bits, self.change_units, UNIT)
+
+
+def _filter(row: tuple[int, ...]) -> int:
+    return sum(1 << position for position in row)
 
 
 @dataclass(frozen=True)
@@ -164,6 +181,36 @@ class Bloom(Mechanism):
         super().check(block_counts, domain, jointly)
         if not isinstance(self.n_bits, int) and (jointly or set(self.n_bits) != set(domain.names)):
             raise CampaignError("bits must be one number where views are randomized jointly, or name every attribute")
+
+    def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
+        distances = [channel.distance for channel in channels if isinstance(channel, BloomChannel)]
+        bit_loss = flip_loss(self._noise_for(n_blocks))
+        loss_at = {distance: times_up(bit_loss, distance) for distance in set(distances)}
+        return [loss_at[distance] for distance in distances]
+
+    def check_codes(self, blocks: Sequence[Block]) -> None:
+        cells = sum(map(n_cells, blocks))
+        if (hashed := cells * self.n_hashes) > MOST_HASHED:
+            raise CampaignError(
+                f"{cells:,} cells with {self.n_hashes} hashes have {hashed:,} positions in their filters, more than the"
+                f" {MOST_HASHED:,} that a client derives; use smaller views, fewer candidates or fewer hashes"
+            )
+        if sum(self._hashed_bytes(blocks)) > MOST_HASHED_BYTES:
+            raise CampaignError(
+                f"the filters are hashed from more than {MOST_HASHED_BYTES:,} bytes of names and candidates;"
+                " use smaller views, shorter texts or a shorter salt"
+            )
+
+    def _hashed_bytes(self, blocks: Sequence[Block]) -> Iterator[int]:
+        """For each block, the bytes that go into the first hashes of all its cells: parts, and 4 bytes of length each."""
+        texts_of: dict[str, int] = {}
+        for attribute in {attribute.name: attribute for block in blocks for attribute in block}.values():
+            texts_of[attribute.name] = sum(4 + len(text.encode()) for text in attribute.texts)
+        always = len(_prefixed(TAG, self.salt.encode(), bytes(4)))
+        for block in blocks:
+            cells = n_cells(block)
+            names = sum(4 + len(attribute.name.encode()) for attribute in block)
+            yield cells * (always + names) + sum(cells // attribute.size * texts_of[attribute.name] for attribute in block)
 
     def width_of(self, n_candidates: int) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else max(self.n_bits.values())

@@ -16,6 +16,9 @@ UNIT = 2**32
 LARGEST_EPSILON = 200
 """Nothing is hidden long before this; above it a wish is a slip of the keyboard."""
 
+WEAK_EPSILON = 8
+"""Above this, one report alone can make an observer nearly certain: the guarantee is a bound on paper (PRIVACY.md)."""
+
 _UP = Context(prec=120, rounding=ROUND_CEILING)  # tells e^200 * 2^32, of 97 digits, from its neighbours
 _DOWN = Context(prec=150, rounding=ROUND_FLOOR)  # e^200 * 2^32 has 97 digits
 _BEYOND = Decimal("1." + 117 * "0" + "1")  # covers the half-even rounding of Decimal.ln
@@ -57,6 +60,32 @@ def decimal_up(value: Decimal, places: int = 6) -> str:
     '8.788899'
     """
     return str(_UP.quantize(value, Decimal((0, (1,), -places))))
+
+
+def epsilon_warning(epsilon: Decimal | float) -> str:
+    """One plain sentence about an epsilon that protects on paper only; empty where none is due.
+
+    >>> epsilon_warning(8)
+    ''
+    >>> epsilon_warning(Decimal("8.0001"))
+    'epsilon 8.001 is above 8: one report can make an observer nearly certain of the answers behind it'
+    """
+    value = Decimal(epsilon)
+    if value <= WEAK_EPSILON:
+        return ""
+    loss = f"epsilon {short_up(value)} is above {WEAK_EPSILON}"
+    return f"{loss}: one report can make an observer nearly certain of the answers behind it"
+
+
+def short_up(value: Decimal, places: int = 3) -> str:
+    """The value rounded up to so many decimals, without the zeros at its end.
+
+    >>> short_up(Decimal(20)), short_up(Decimal("2.0001"))
+    ('20', '2.001')
+    """
+    whole, _, decimals = decimal_up(value, places).partition(".")
+    decimals = decimals.rstrip("0")
+    return f"{whole}.{decimals}" if decimals else whole
 
 
 def exact_decimal(budget: float | int | str | Decimal, name: str) -> Decimal:

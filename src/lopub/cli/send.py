@@ -11,9 +11,10 @@ import typer
 from lopub.campaign import Campaign
 from lopub.cli.campaign import values_in_short
 from lopub.cli.console import note, out, print_json, say, table
-from lopub.client import Client, FileStore
+from lopub.client import Client
 from lopub.errors import DomainError, StoreError
 from lopub.exact import decimal_up
+from lopub.keeping import FileStore
 from lopub.publication.summary import MOST_EXPONENT
 from lopub.sending import Patience, fetch_campaign
 

@@ -6,7 +6,8 @@ import typer
 
 from lopub.cli.console import print_json, say
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url
-from lopub.client import Client, FileStore
+from lopub.client import Client
+from lopub.keeping import FileStore
 from lopub.sending import Patience, fetch_campaign
 
 

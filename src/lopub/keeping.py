@@ -22,13 +22,13 @@ import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from threading import Lock
 from typing import Protocol, runtime_checkable
 
 from lopub.errors import EpsilonTooHigh, StoreError
-from lopub.exact import short_up, total_up
+from lopub.exact import short_up
 from lopub.files import NO_LINKS, locked, make_private_directory, sync, whole_file, write_synced
 from lopub.randomness import Randomness
 
@@ -36,6 +36,8 @@ SALT_BYTES = 32
 NO_TIME = 946_684_800
 """2000-01-01, in seconds since 1970: the time of every file. A report tells its day, and its file should not tell more."""
 
+_EXACT = Context(prec=500, rounding=ROUND_CEILING)
+"""An epsilon has some 120 digits; sums of them are exact, so that neither their number nor their order matters."""
 _REPORT = re.compile(r"[0-9a-f]{64}")
 _OLDER_REPORT = re.compile(r"[0-9a-f]{64}-[0-9a-f]{32}")
 _WHOLE_PART = re.compile(r"\.([0-9a-f]{64})\.([0-9a-f]{64})\.part")
@@ -82,7 +84,10 @@ class _Draw:
 
 
 def _total(draws: tuple[_Draw, ...], person: str) -> Decimal:
-    return total_up([draw.loss for draw in draws if draw.person == person])
+    total = Decimal(0)
+    for draw in draws:
+        total = _EXACT.add(total, draw.loss if draw.person == person else Decimal(0))
+    return total
 
 
 def _charged(draws: tuple[_Draw, ...], new: _Draw, *, cap: Decimal | None, kept: bool, n_unknown: int) -> tuple[_Draw, ...]:

@@ -34,3 +34,4 @@ def withdraw(
         print_json({"campaign": campaign.id, "attempts": n_attempts})
         return
     say("Withdrawn: the collector does not count this report, and refuses it where it is still on its way.")
+    say("The collector may have seen it, so its epsilon stays in what this store has spent.")

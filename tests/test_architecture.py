@@ -17,7 +17,7 @@ PLAN = [
     {"schema", "mechanism", "view", "terms"},
     {"campaign", "choice"},
     {"draft", "report", "prediction"},
-    {"sending"},
+    {"sending", "keeping"},
     {"client"},
     {"dataset", "joint", "compiling"},
     {"infer", "batch"},
@@ -33,7 +33,8 @@ PLAN = [
 ]
 """Rooms on one line do not see each other. `exact`, `texts`, `canonical`, `randomness` and `files` are what `domain`, the
 mechanisms and the views share; `schema` and `terms` keep `domain` and `campaign` small; `draft` makes campaigns, `infer`
-domains; `sending` is how bytes travel, apart from `client`, so that each can be read at one sitting; `prediction` says what a
+domains; `sending` is how bytes travel and `keeping` where reports stay, apart from `client`, so that each can be read at one
+sitting; `prediction` says what a
 campaign will give, `planning` tries it out as far as the publication. Where a public verb
 would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
 

@@ -263,7 +263,7 @@ def test_a_failure_between_old_and_new_brings_the_old_directory_back(tmp_path, m
 
 def test_every_file_of_a_directory_reaches_the_disk_before_its_name_does(tmp_path, monkeypatch):
     synced = []
-    monkeypatch.setattr("lopub.files._sync", lambda path: synced.append((path.name, (tmp_path / "out").exists())))
+    monkeypatch.setattr("lopub.files.sync", lambda path: synced.append((path.name, (tmp_path / "out").exists())))
     fill(tmp_path / "out", b"new")
     assert synced[:2] == [("inner", False), ("a", False)]
     assert synced[-1] == (tmp_path.name, True)

@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 import laws
 from lopub import client
 from lopub.campaign import Campaign
-from lopub.client import Client, MemoryStore
+from lopub.client import Client
 from lopub.exact import UNIT
+from lopub.keeping import MemoryStore
 from lopub.mechanism.bloom import BloomChannel
 from lopub.mechanism.direct import DirectChannel
 from lopub.mechanism.subset import SubsetChannel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lopub.batch import ReportBatch
     from lopub.campaign import Campaign
-    from lopub.client import Client, FileStore, MemoryStore
+    from lopub.client import Client
     from lopub.counts import Counts, count
     from lopub.dataset import Dataset
     from lopub.domain import Binned, Boolean, Categorical, Domain, IntegerRange
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lopub.evaluation import Evaluation, evaluate
     from lopub.infer import infer_domain
     from lopub.joint import JointDistribution
+    from lopub.keeping import FileStore, MemoryStore, Spent
     from lopub.planning import Plan, Population, plan
     from lopub.poisoning import poisoning_bound
     from lopub.publication import Publication, publish, write_publication
@@ -46,7 +47,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "batch": ("ReportBatch",),
     "campaign": ("Campaign",),
-    "client": ("Client", "FileStore", "MemoryStore"),
+    "client": ("Client",),
     "counts": ("Counts", "count"),
     "dataset": ("Dataset",),
     "domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
@@ -69,6 +70,7 @@ _HOMES = {
     "evaluation": ("Evaluation", "evaluate"),
     "infer": ("infer_domain",),
     "joint": ("JointDistribution",),
+    "keeping": ("FileStore", "MemoryStore", "Spent"),
     "planning": ("Plan", "Population", "plan"),
     "poisoning": ("poisoning_bound",),
     "publication": ("Publication", "publish", "write_publication"),
@@ -114,6 +116,7 @@ __all__ = [
     "ReportRejected",
     "Sample",
     "Schedule",
+    "Spent",
     "StoreError",
     "Terms",
     "TooFewReports",

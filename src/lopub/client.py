@@ -2,86 +2,36 @@
 
 What it does, in full: check the record against the campaign, draw a view, randomize each block of it with bytes of
 the operating system, keep the finished report (never the record), hand it out or send it. Asked again, it hands out the
-same bytes: a second draw would let the noise be averaged away. How bytes travel is in `lopub.sending`.
+same bytes: a second draw would let the noise be averaged away. Where reports are kept, and how their epsilons add up, is in
+`lopub.keeping`; how bytes travel is in `lopub.sending`.
 """
 
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
-from pathlib import Path
-from typing import Protocol
 
 from lopub.campaign import Campaign
 from lopub.domain import Value
 from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
 from lopub.exact import decimal_up, exact_decimal
-from lopub.files import write_whole
+from lopub.keeping import CountingStore, FileStore, Spent, Store
 from lopub.randomness import Randomness
 from lopub.report import ID_BYTES, Report, mask_of, pack
 from lopub.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.terms import EPOCH
 
 SECONDS_A_DAY = 86_400
-
-
-class Store(Protocol):
-    """Where finished reports are kept, by campaign and respondent."""
-
-    def kept(self, key: str) -> bytes | None:
-        """The report kept under this key, if there is one."""
-
-    def keep(self, key: str, report: bytes) -> bytes:
-        """Keep the report for good, unless there is one already; either way, return the one that is kept."""
-
-
-class FileStore:
-    """One file a report, readable by its owner alone. Holds noisy reports only, never an answer."""
-
-    def __init__(self, directory: str | Path | None = None) -> None:
-        self._directory = Path(directory) if directory else Path.home() / ".lopub" / "reports"
-
-    def kept(self, key: str) -> bytes | None:
-        path = self._directory / key
-        try:
-            return path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StoreError(f"cannot read the kept report {path}: {error.strerror}") from None
-
-    def keep(self, key: str, report: bytes) -> bytes:
-        try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make the store {self._directory}: {error.strerror}") from None
-        try:
-            write_whole(self._directory / key, report, mode=0o600)
-        except StoreError:
-            if (first := self.kept(key)) is None:
-                raise
-            return first  # another process was faster: its report is the one that counts
-        return report
-
-
-class MemoryStore:
-    """For programs that keep the bytes themselves, and for experiments. Forgets when the process ends."""
-
-    def __init__(self) -> None:
-        self._reports: dict[str, bytes] = {}
-
-    def kept(self, key: str) -> bytes | None:
-        return self._reports.get(key)
-
-    def keep(self, key: str, report: bytes) -> bytes:
-        return self._reports.setdefault(key, report)
+LAST_SLOT = (date.max - EPOCH).days
 
 
 class Client:
     """One respondent's side of a campaign.
 
     epsilon_cap: the most that the app lets a campaign reveal; a campaign above it is refused before anything is asked.
+    lifetime_cap: the most that all of the respondent's reports in the store may reveal together; a report that would pass it is
+    refused before any noise is drawn. Reports that were deleted or withdrawn count on.
     store: where the finished report is kept; files under ~/.lopub/reports unless given.
     respondent: who answers, where several people share a device; only a hash of it is written.
     """
@@ -91,6 +41,7 @@ class Client:
         campaign: Campaign,
         *,
         epsilon_cap: float | str | Decimal | None = None,
+        lifetime_cap: float | str | Decimal | None = None,
         store: Store | None = None,
         respondent: str = "self",
     ) -> None:
@@ -100,14 +51,22 @@ class Client:
             )
         self._campaign = campaign
         self._store: Store = FileStore() if store is None else store
-        self._key = f"{campaign.id}-{hashlib.sha256(respondent.encode(errors='surrogatepass')).hexdigest()[:32]}"
+        self._person = hashlib.sha256(respondent.encode(errors="surrogatepass")).hexdigest()[:32]
+        self._key = f"{campaign.id}-{self._person}"
+        self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
+        if self._lifetime_cap is not None and not isinstance(self._store, CountingStore):
+            raise CampaignError(
+                "lifetime_cap needs a store that keeps totals, as FileStore does; this one has no spent and charge"
+            )
 
     def encode(self, record: Mapping[str, Value]) -> Report:
         """The respondent's report: made from this record, or the one that was made before."""
         if (made := self.kept()) is not None:
+            self._charge()
             return made
-        candidates = self._campaign.domain.indices(record)
-        report = randomized(self._campaign, candidates, slot=today(self._campaign), randomness=Randomness())
+        candidates, slot = self._campaign.domain.indices(record), today(self._campaign)
+        self._charge()  # before the noise is drawn: a crash may leave a count without a report, never a report without its count
+        report = randomized(self._campaign, candidates, slot=slot, randomness=Randomness())
         data = report.to_bytes()
         kept = self._store.keep(self._key, data)
         return report if kept == data else self._reread(kept)
@@ -117,20 +76,31 @@ class Client:
         data = self._store.kept(self._key)
         return None if data is None else self._reread(data)
 
+    def spent(self) -> Spent:
+        """What the respondent's reports in this store reveal at most, together; each counts from just before it is drawn."""
+        if not isinstance(self._store, CountingStore):
+            raise CampaignError("this store keeps no totals; FileStore and MemoryStore do")
+        return self._store.spent(self._person)
+
     def send(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
         """Send the kept report, always the same bytes, until the collector has it; how many attempts it took.
 
         url: the campaign's address, https://host/campaigns/ID. A report that was counted before is a success, too: the
         collector does not tell the two apart. ReportRejected where it refuses the report, TryLater where time runs out.
         """
-        address = self._address(url, allow_plain_http)
-        return send_report(self._finished().to_bytes(), address, patience)
+        address, report = self._address(url, allow_plain_http), self._finished()
+        self._charge()  # a report of an earlier version is counted when it is next sent
+        return send_report(report.to_bytes(), address, patience)
 
     def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
         """Ask the collector to forget the kept report; how many attempts it took. It stays kept here, so that no second one
         is ever drawn."""
         address = self._address(url, allow_plain_http)
         return withdraw_report(self._finished().id, address, patience)
+
+    def _charge(self) -> None:
+        if isinstance(self._store, CountingStore):
+            self._store.charge(self._key, self._person, self._campaign.loss, self._lifetime_cap)
 
     def _finished(self) -> Report:
         if (report := self.kept()) is None:
@@ -151,8 +121,9 @@ class Client:
         try:
             return Report.from_bytes(data, self._campaign)
         except ReportRejected as error:
+            place = self._store.path_of(self._key) if isinstance(self._store, FileStore) else self._key
             raise StoreError(
-                f"the kept report {self._key} is damaged ({error.reason}); restore it, or delete it if it was never sent"
+                f"the kept report {place} is damaged ({error.reason}); restore it, or delete it if it was never sent"
             ) from None
 
 
@@ -179,6 +150,8 @@ def cell(view: Sequence[int], candidates: Sequence[int], sizes: Sequence[int]) -
 def today(campaign: Campaign) -> int:
     """The slot of this day in UTC; refuses a day outside the campaign's schedule."""
     slot = int(time.time() // SECONDS_A_DAY)
+    if not 0 <= slot <= LAST_SLOT:
+        raise CampaignError(f"the clock of this device is not between {EPOCH} and {date.max}; set it, then try again")
     schedule = campaign.terms.schedule
     if schedule and slot not in schedule.slots:
         day = EPOCH + timedelta(days=slot)

@@ -17,6 +17,8 @@ UNIT = 2**32
 LARGEST_EPSILON = 200
 """Nothing is hidden long before this; above it a wish is a slip of the keyboard."""
 
+LARGEST_SHOWN = 14
+"""Above this epsilon a factor e^epsilon is told as a power of ten."""
 WEAK_EPSILON = 8
 """Above this, one report alone can make an observer nearly certain: the guarantee is a bound on paper (PRIVACY.md)."""
 
@@ -47,6 +49,16 @@ def total_up(losses: list[Decimal]) -> Decimal:
 def times_up(loss: Decimal, times: int) -> Decimal:
     """loss * times, never below the true value."""
     return _UP.multiply(loss, Decimal(times))
+
+
+def factor_up(loss: Decimal, places: int = 1) -> str:
+    """e^loss, the factor by which a report shifts odds at most, for people to read: rounded up, never below the true value.
+
+    >>> factor_up(Decimal(1)), factor_up(Decimal("0.04")), factor_up(Decimal(8)), factor_up(Decimal(20))
+    ('2.8', '1.1', '2,981.0', '10^9')
+    """
+    factor = _UP.multiply(_UP.exp(loss), _BEYOND)
+    return f"{Decimal(decimal_up(factor, places)):,}" if loss <= LARGEST_SHOWN else f"10^{factor.adjusted() + 1}"
 
 
 def float_up(value: Decimal) -> float:

@@ -26,9 +26,9 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
             raise exists(path)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
         yield part
-        _sync(part)
+        sync(part)
         _settle(part, path, force)
-        _sync(path.parent)
+        sync(path.parent)
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -57,7 +57,7 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
         if path.exists():
             path.rename(old)
         part.rename(path)
-        _sync(path.parent)
+        sync(path.parent)
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -94,6 +94,38 @@ def refuse_taken(path: Path, *, mark: str, force: bool) -> None:
         raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def write_synced(path: Path, data: bytes, *, mode: int, time: int) -> None:
+    """Write a new file for good, with a time of our choosing; whole only where this returns."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    path.write_bytes(data)
+    os.utime(path, (time, time))
+    sync(path)
+
+
+def make_private_directory(path: Path) -> None:
+    """A directory for its owner alone, and so is every parent that is missing; there for good once this returns."""
+    missing = [directory for directory in (path, *path.parents) if not directory.exists()]
+    for directory in reversed(missing):
+        directory.mkdir(mode=0o700, exist_ok=True)
+        sync(directory.parent)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """For one process, and one thread of it, at a time. The system lets go of the lock where a process is killed."""
+    import fcntl  # not on Windows, where a store in memory serves all the same
+
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # a forked child may still have it open
+    finally:
+        os.close(descriptor)
+
+
 def exists(path: Path) -> StoreError:
     return StoreError(f"{path} exists already; choose another name or use --force")
 
@@ -116,11 +148,12 @@ def _settle(part: Path, path: Path, force: bool) -> None:
 
 def _sync_all(directory: Path) -> None:
     for inner in sorted(directory.rglob("*")):
-        _sync(inner)
-    _sync(directory)
+        sync(inner)
+    sync(directory)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Until a file, or the names in a directory, have reached the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -5,6 +5,7 @@ the body. No cookie, no token, no time. Redirects are not followed: they could l
 because a collector counts a report once, by its id.
 """
 
+import errno
 import http.client
 import io
 import ipaddress
@@ -12,10 +13,12 @@ import json
 import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from queue import Empty, SimpleQueue
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -30,6 +33,10 @@ AGENT = "lopub"
 """One constant for everybody: no version, no system, nothing that tells two people apart."""
 LONGEST_ANSWER = 64 * 1024
 """Bytes; of a campaign, LONGEST_FILE."""
+PIECE = 16 * 1024
+"""Bytes that are sent at a time: a TLS socket counts its timeout anew for each record, of this size."""
+COME_AGAIN = (408, 425, 429)
+"""Refusals that say nothing about the request: it came too slowly, too early, or among too many."""
 LONGEST_QUOTE = 200
 """Characters of a collector's own words that are passed on."""
 
@@ -44,7 +51,7 @@ class Patience:
     """How long to try. All in seconds."""
 
     seconds: float = 60.0
-    """Of everything together, waits included. Looking up the host's name is up to the system."""
+    """Of everything together, waits included."""
     attempt: float = 10.0
     """Of one attempt."""
     first_wait: float = 0.5
@@ -85,6 +92,15 @@ class Address:
         if not (secure or allow_plain_http or _is_loopback(host)):
             raise CampaignError("a campaign's address must begin with https://, so that nobody on the way can read or change it")
         return cls(secure, host, int(found[3] or (443 if secure else 80)), found[4], found[5])
+
+    @property
+    def host_name(self) -> str:
+        """As it stands in a request: an address of version 6 in brackets."""
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    @property
+    def host_header(self) -> str:
+        return self.host_name if self.port == (443 if self.secure else 80) else f"{self.host_name}:{self.port}"
 
 
 def _is_loopback(host: str) -> bool:
@@ -168,14 +184,13 @@ def _persist(request: _Request, patience: Patience, understand: Callable[[_Answe
 def _exchange(request: _Request, seconds: float) -> _Answer:
     """One attempt: a connection of its own, the request, the whole answer, all before the deadline."""
     ends = time.monotonic() + seconds
-    connection, sock = _connection(request.address, seconds), None
-    headers = {"User-Agent": AGENT, "Connection": "close"}
+    address, sock = request.address, None
+    headers = {"Host": address.host_header, "User-Agent": AGENT, "Connection": "close"}
     if request.media_type:
         headers["Content-Type"] = request.media_type
     try:
-        connection.connect()
-        sock = connection.sock
-        connection.sock = _Bounded(sock, ends)
+        sock = _connected(address, ends)
+        connection = _speaking(sock, ends)
         connection.request(request.method, request.path, request.body, headers)
         response = connection.getresponse()
         body = response.read(request.longest_answer + 1)
@@ -185,7 +200,7 @@ def _exchange(request: _Request, seconds: float) -> _Answer:
             raise _Unclear("the answer was cut off")
         return _Answer(response.status, response.getheader("Retry-After", ""), body)
     except ssl.SSLCertVerificationError as error:
-        raise CollectorError(f"the certificate of {request.address.host} is not trusted: {error.verify_message}") from None
+        raise CollectorError(f"the certificate of {address.host} is not trusted: {error.verify_message}") from None
     except TimeoutError:
         raise _Unclear("no answer in time") from None
     except OSError as error:
@@ -193,23 +208,90 @@ def _exchange(request: _Request, seconds: float) -> _Answer:
     except (http.client.HTTPException, ValueError):
         raise _Unclear("the answer is not HTTP, or was cut off") from None
     finally:
-        connection.close()
         if sock is not None:
             sock.close()
 
 
-def _connection(address: Address, seconds: float) -> http.client.HTTPConnection:
+# ---- one connection, before a deadline
+
+
+def _connected(address: Address, ends: float) -> socket.socket:
     """Straight to the host; with TLS through the system's https proxy where there is one, which sees no more than the host."""
-    if not address.secure:
-        return http.client.HTTPConnection(address.host, address.port, timeout=seconds)
-    context = ssl.create_default_context()
-    proxy = None if proxy_bypass(address.host) else getproxies().get("https")
-    if not proxy:
-        return http.client.HTTPSConnection(address.host, address.port, timeout=seconds, context=context)
-    via = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    connection = http.client.HTTPSConnection(via.hostname or "", via.port or 8080, timeout=seconds, context=context)
-    connection.set_tunnel(address.host, address.port)
+    proxy = None if not address.secure or proxy_bypass(address.host) else getproxies().get("https")
+    via = urlsplit(proxy if "://" in proxy else f"http://{proxy}") if proxy else None
+    sock = _dialled(via.hostname or "", via.port or 8080, ends) if via else _dialled(address.host, address.port, ends)
+    try:
+        if via:
+            _ask_for_tunnel(sock, address, ends)
+        if not address.secure:
+            return sock
+        sock.settimeout(_left(ends))  # for the whole handshake, however many messages it has
+        return ssl.create_default_context().wrap_socket(sock, server_hostname=address.host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _dialled(host: str, port: int, ends: float) -> socket.socket:
+    """Connected to the first of the host's addresses that answers; none may use up the time of the others."""
+    addresses, trouble = _addresses(host, port, ends), OSError("no address")
+    for n_left, (family, kind, protocol, _, target) in zip(range(len(addresses), 0, -1), addresses, strict=True):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(_left(ends) / n_left)
+            sock.connect(target)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+        except OSError as error:
+            sock.close()
+            trouble = error
+    raise trouble
+
+
+def _addresses(host: str, port: int, ends: float) -> list[tuple[Any, ...]]:
+    """What the system knows of a host. Its search has no deadline: where it passes ours, it goes on, and nobody waits for it."""
+    found: SimpleQueue[list[tuple[Any, ...]] | OSError] = SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            found.put(list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
+        except OSError as error:
+            found.put(error)
+        except UnicodeError:
+            found.put(OSError(errno.EINVAL, "not the name of a host"))
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        answer = found.get(timeout=_left(ends))
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
+
+
+def _ask_for_tunnel(sock: socket.socket, address: Address, ends: float) -> None:
+    target = f"{address.host_name}:{address.port}"
+    connection = _speaking(sock, ends)
+    connection.putrequest("CONNECT", target, skip_host=True, skip_accept_encoding=True)
+    connection.putheader("Host", target)
+    connection.endheaders()
+    if (status := connection.getresponse().status) != 200:
+        raise _Unclear(f"the proxy answers {status}")
+
+
+def _speaking(sock: socket.socket, ends: float) -> http.client.HTTPConnection:
+    """HTTP over a socket that is connected already."""
+    connection = http.client.HTTPConnection("unused")  # every request names its host itself
+    connection.sock = _Bounded(sock, ends)
     return connection
+
+
+def _left(ends: float) -> float:
+    """Seconds until the deadline; TimeoutError where it has passed."""
+    if (left := ends - time.monotonic()) <= 0:
+        raise TimeoutError
+    return left
 
 
 class _Bounded:
@@ -218,18 +300,16 @@ class _Bounded:
     def __init__(self, sock: socket.socket, ends: float) -> None:
         self._sock, self._ends = sock, ends
 
-    def _left(self) -> socket.socket:
-        left = self._ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        self._sock.settimeout(left)
+    def _timed(self) -> socket.socket:
+        self._sock.settimeout(_left(self._ends))
         return self._sock
 
     def sendall(self, data: bytes) -> None:
-        self._left().sendall(data)
+        for start in range(0, len(data), PIECE):
+            self._timed().sendall(data[start : start + PIECE])
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self._left))
+        return io.BufferedReader(_Incoming(self._timed))
 
     def close(self) -> None:
         """A connection closes its socket before the answer is read; here the exchange does, at its end."""
@@ -252,8 +332,8 @@ class _Incoming(io.RawIOBase):
 
 
 def _settled(answer: _Answer) -> _Answer:
-    """A good answer. Anything from 500 on may pass: send again. A redirect and a refusal of the request are final."""
-    if answer.status >= 500:
+    """A good answer. Anything from 500 on may pass, and so may COME_AGAIN: send again. Other refusals and redirects are final."""
+    if answer.status >= 500 or answer.status in COME_AGAIN:
         raise _Unclear(f"the collector answers {answer.status}", _asked(answer.retry_after))
     if answer.status >= 400:
         raise CollectorError(f"the collector refuses this request with {answer.status}{_problem(answer.body)}")

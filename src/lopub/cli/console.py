@@ -1,8 +1,9 @@
-"""What all commands share: where they print, and how a refusal looks."""
+"""What all commands share: where they print, what may reach a terminal, and how a refusal looks."""
 
 import json
 import os
 import sys
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,19 +12,55 @@ from typing import Any, NoReturn
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from lopub.errors import LopubError, LopubWarning
 
+INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
+"""Signs without a width that honest texts have, too: hyphenation, joiners, marks of direction. They are left out."""
+
+
+def plain(text: str) -> str:
+    """Words of a campaign, a collector or a file, safe to show: nothing that moves the cursor, turns the direction of writing
+    around, or hides. Every such sign becomes a visible one; line ends stay.
+
+    >>> plain("a\\x1b[2Jb\\u202ec\\u00a0d\\u200b")
+    'a�[2Jb�c d'
+    """
+    return text if text.isprintable() else "".join(map(_plain_sign, text))
+
+
+def _plain_sign(sign: str) -> str:
+    if sign.isprintable() or sign == "\n":
+        return sign
+    if sign in INVISIBLE:
+        return ""
+    return " " if sign == "\t" or unicodedata.category(sign) == "Zs" else "\N{REPLACEMENT CHARACTER}"
+
+
+def one_line(text: str) -> str:
+    """Safe to show, and without line ends, so that nobody's words can pass for a line of ours."""
+    return " ".join(plain(text).split())
+
 
 class _Console(Console):
-    """Rich's own console ends with exit code 1 where nobody reads on; `lopub … | head` is no mistake."""
+    """Shows every text as it is: no markup, no emoji codes, no sign that is not plain, whoever wrote it.
+
+    Rich's own console ends with exit code 1 where nobody reads on; `lopub … | head` is no mistake.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, markup=False, emoji=False, highlight=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(plain(text), **(options | {"markup": False, "emoji": False}))
 
     def on_broken_pipe(self) -> None:
         silence_broken_pipe()
 
 
-out = _Console(soft_wrap=False, highlight=False)
-err = _Console(stderr=True, highlight=False, soft_wrap=True)
+out = _Console(soft_wrap=False)
+err = _Console(stderr=True, soft_wrap=True)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -35,18 +72,19 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def print_json(value: Any) -> None:
-    """Machine-readable, and nothing else, on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """Machine-readable, and nothing else, on standard output; signs that are not plain are escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    print("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
 
 
 def say(text: str) -> None:
     """A line for people; never broken in the middle of a path."""
-    out.print(text, markup=False, soft_wrap=True)
+    out.print(text, soft_wrap=True)
 
 
 def note(text: str) -> None:
     """Something worth knowing, on standard error, so that piped output stays clean."""
-    err.print(text, markup=False)
+    err.print(text)
 
 
 @contextmanager
@@ -62,19 +100,19 @@ def noted_warnings() -> Iterator[None]:
 @contextmanager
 def working(title: str) -> Iterator[None]:
     """A sign of life on a terminal while something takes its time; LoPub's warnings become notes at its end."""
-    with noted_warnings(), err.status(title):
+    with noted_warnings(), err.status(Text(plain(title))):
         yield
 
 
 def refuse(error: LopubError) -> NoReturn:
     """One sentence, exit code 1, no traceback."""
-    err.print(f"lopub: {error}", markup=False)
+    err.print(f"lopub: {one_line(str(error))}")
     sys.exit(1)
 
 
 def progress(title: str, total: int) -> tuple[Progress, TaskID]:
     """A progress bar on standard error, for anything that can take over a second; shown on a terminal only."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     return bar, bar.add_task(title, total=total)
 

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from lopub.campaign import Campaign
 from lopub.catalogue import read_domain_file
@@ -193,7 +192,7 @@ def print_worst_pairs(pairs: WayScore) -> None:
     """The pairs that are furthest off."""
     shown = table("worst pairs", "AVD", "independence", right=("AVD", "independence"))
     for pair in sorted(pairs.sets, key=lambda score: -score.avd)[:N_WORST]:
-        shown.add_row(escape(" x ".join(pair.names)), f"{pair.avd:.4f}", f"{pair.product_of_real:.4f}")
+        shown.add_row(" x ".join(pair.names), f"{pair.avd:.4f}", f"{pair.product_of_real:.4f}")
     out.print(shown)
     out.print()
 
@@ -204,7 +203,7 @@ def print_edges(edges: Edges) -> None:
     kinds = {"found": edges.found, "added by synthesis": edges.added, "lost": edges.lost}
     for kind, pairs in kinds.items():
         some = ", ".join(" x ".join(pair) for pair in pairs[:N_WORST])
-        shown.add_row(kind, f"{len(pairs):,}", escape(some) + (", …" if len(pairs) > N_WORST else ""))
+        shown.add_row(kind, f"{len(pairs):,}", some + (", …" if len(pairs) > N_WORST else ""))
     out.print(shown)
     out.print()
 
@@ -215,6 +214,6 @@ def print_classifiers(scores: Evaluation) -> None:
     shown = table("predicted right", "learnt by", *rates, right=rates)
     for score in scores.classifiers:
         cells = (score.trained_on_synthetic, score.trained_on_real, score.majority)
-        shown.add_row(escape(score.target), score.classifier.replace("_", " "), *(f"{rate:.3f}" for rate in cells))
+        shown.add_row(score.target, score.classifier.replace("_", " "), *(f"{rate:.3f}" for rate in cells))
     out.print(shown)
     out.print()

@@ -1,23 +1,25 @@
 """`lopub send`: one person's answers, randomized here, sent to a collector."""
 
 import json
-import math
 import sys
+from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lopub.campaign import Campaign
-from lopub.cli.campaign import values_in_short
-from lopub.cli.console import note, out, print_json, say, table
-from lopub.client import Client, FileStore
-from lopub.errors import DomainError, StoreError
-from lopub.exact import decimal_up
-from lopub.publication.summary import MOST_EXPONENT
+from lopub.cli.console import note, one_line, out, plain, print_json, say, table
+from lopub.client import Client
+from lopub.domain import Attribute, Categorical, IntegerRange
+from lopub.errors import DomainError, EpsilonTooHigh, StoreError
+from lopub.exact import decimal_up, epsilon_warning, factor_up, float_up, total_up
+from lopub.keeping import FileStore
 from lopub.sending import Patience, fetch_campaign
 
 LONGEST_RECORD = 16 * 2**20
+NO_ANSWER = "(no answer)"
 
 Url = Annotated[str, typer.Argument(metavar="CAMPAIGN_URL", help="https://host/campaigns/ID", show_default=False)]
 Respondent = Annotated[str, typer.Option(metavar="NAME", help="Who answers, where several people share a machine.")]
@@ -30,6 +32,15 @@ PlainHttp = Annotated[
     typer.Option("--allow-plain-http", help="Send without TLS: anybody on the way can read and change it."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing of the campaign.")]
+Cap = Annotated[
+    str | None, typer.Option("--epsilon-cap", metavar="E", help="Refuse a campaign that reveals more.", show_default=False)
+]
+LifetimeCap = Annotated[
+    str | None,
+    typer.Option(
+        "--lifetime-cap", metavar="E", help="Refuse if all reports from this store would reveal more.", show_default=False
+    ),
+]
 
 
 def send(
@@ -40,9 +51,8 @@ def send(
             metavar="RECORD", help="The answers as a JSON object; - reads them from standard input.", show_default=False
         ),
     ] = None,
-    epsilon_cap: Annotated[
-        str | None, typer.Option("--epsilon-cap", metavar="E", help="Refuse a campaign that reveals more.", show_default=False)
-    ] = None,
+    epsilon_cap: Cap = None,
+    lifetime_cap: LifetimeCap = None,
     respondent: Respondent = "self",
     store: Store = None,
     agreed: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
@@ -61,22 +71,28 @@ def send(
         raise typer.BadParameter("--json shows nothing to agree to; add --yes")
     patience = Patience(seconds=seconds)
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
-    client = Client(campaign, epsilon_cap=epsilon_cap, store=FileStore(store), respondent=respondent)
+    client = Client(campaign, epsilon_cap=epsilon_cap, lifetime_cap=lifetime_cap, store=FileStore(store), respondent=respondent)
+    made_before = client.kept() is not None
     if not as_json:
         print_questions(campaign)
-    made_before = client.kept() is not None
+        print_spent(client, campaign, made_before)
     if not made_before:
         record = read_record(record_file)
-        agree(agreed)
+        agree(campaign, record, agreed=agreed, capped=epsilon_cap is not None)
         client.encode(record)
     n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
     if as_json:
-        print_json({"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "attempts": n_attempts})
+        spent = float_up(client.spent().epsilon)
+        told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "attempts": n_attempts}
+        print_json(told | {"spent": spent})
         return
     if made_before:
         say("A report was made here before; it was sent once more, as the same bytes.")
     say("Sent: the collector has the noisy report, and counts it once, however often it is sent.")
     say("Whether it had come before, the collector does not tell.")
+
+
+# ---- the record
 
 
 def read_record(path: Path | None) -> dict[str, Any]:
@@ -104,42 +120,99 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def agree(agreed: bool) -> None:
-    """Go on where the person agrees, and only then."""
+def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, ...]:
+    """The record as candidate numbers; a message about it in the words of JSON."""
+    try:
+        return campaign.domain.indices(record)
+    except DomainError as error:
+        raise DomainError(str(error).replace("give None", "give null")) from None
+
+
+# ---- agreeing
+
+
+def agree(campaign: Campaign, record: Mapping[str, Any], *, agreed: bool, capped: bool) -> None:
+    """Go on where the record fits and the person agrees, and only then."""
+    candidates, warning = candidates_of(campaign, record), epsilon_warning(campaign.loss)
     if agreed:
+        if warning and not capped:
+            raise EpsilonTooHigh(f"{warning}; --yes alone does not agree to that: add an --epsilon-cap that allows it")
+        if warning:
+            note(f"warning: {warning}")
         return
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody can be asked here; add --yes to agree")
-    if not typer.confirm("Randomize these answers here, and send the noisy report?", err=True):
+    if out.is_terminal:  # and nowhere else: what is piped may be kept
+        print_answers(campaign, candidates)
+    question = "Randomize these answers here, and send the noisy report?"
+    doubt = f"Beware: {warning}, so it would hardly protect you.\n" if warning else ""
+    if not typer.confirm(doubt + question, err=True):
         note("lopub: nothing was made, nothing was sent.")
         raise typer.Exit(1)
 
 
+# ---- what a person should see before agreeing
+
+
 def print_questions(campaign: Campaign) -> None:
-    """What a person should see before answering."""
+    """Whose words they are is visible: those of the campaign stand in a table, or behind a bar."""
     terms = campaign.terms
-    say(f"{plain(terms.title or terms.name)}  ({campaign.id[:16]}…)")
-    for text in (terms.description, terms.consent and f"You agree to this: {terms.consent}"):
+    say(f"{one_line(terms.title) or terms.name}  ({campaign.id[:16]}…)")
+    for heading, text in (("", terms.description), ("\nYou agree to this:", terms.consent)):
         if text:
-            say(f"\n{plain(text)}")
+            say(heading)
+            say("\n".join(f"| {line}" for line in plain(text).split("\n")))
     say("")
     questions = table("attribute", "question", "answers")
     for attribute in campaign.domain.attributes:
-        answers = values_in_short(attribute.texts)
-        questions.add_row(attribute.name, plain(attribute.question or attribute.title), answers)
-    out.print(questions, markup=False)
-    say(f"\nepsilon {decimal_up(campaign.loss, 3)}: {odds(campaign.epsilon)}")
+        question = one_line(attribute.question or attribute.title)
+        questions.add_row(one_line(attribute.name), question, all_answers(attribute))
+    out.print(questions)
+    say(f"\nepsilon {decimal_up(campaign.loss, 3)}: {odds(campaign.loss)}")
     say(what_becomes_of_it(campaign))
 
 
-def odds(epsilon: float) -> str:
+def all_answers(attribute: Attribute) -> str:
+    """Every answer, as it stands in a record and, where the two differ, as it reads."""
+    if isinstance(attribute, IntegerRange):
+        return f"{attribute.minimum} to {attribute.maximum}" + (", or none: null" if attribute.missing else "")
+    labels = {text: label_of(attribute, text) for text in attribute.answer_texts}
+    shown = [one_line(text if text == label else f"{text} = {label}") for text, label in labels.items()]
+    return ", ".join(shown) + (", or none: null" if attribute.missing else "")
+
+
+def label_of(attribute: Attribute, text: str) -> str:
+    """How an answer reads."""
+    return attribute.labels[text] if isinstance(attribute, Categorical) and text else text or NO_ANSWER
+
+
+def print_answers(campaign: Campaign, candidates: tuple[int, ...]) -> None:
+    """What the person is about to answer, in the words of the questions."""
+    answers = table("your answers", "")
+    for attribute, candidate in zip(campaign.domain.attributes, candidates, strict=True):
+        asked = one_line(attribute.question or attribute.title or attribute.name)
+        answers.add_row(asked, one_line(label_of(attribute, attribute.texts[candidate])))
+    out.print()
+    out.print(answers)
+    out.print()
+
+
+def print_spent(client: Client, campaign: Campaign, made_before: bool) -> None:
+    """What was revealed from this store, and what it will be."""
+    spent = client.spent()
+    after = "" if made_before else f", {decimal_up(total_up([spent.epsilon, campaign.loss]), 3)} after this"
+    say(f"This store has spent epsilon {decimal_up(spent.epsilon, 3)} of yours so far{after}.")
+    if spent.n_unknown:
+        say(f"Older reports whose epsilon is not known and not in that sum: {spent.n_unknown}.")
+
+
+def odds(loss: Decimal) -> str:
     """What the report lets an observer conclude at most.
 
-    >>> odds(2.0)
+    >>> odds(Decimal(2))
     'your report shifts the odds between any two sets of answers by a factor of 7.4 at most, for whoever sees it.'
     """
-    power = math.ceil(epsilon / math.log(10))
-    factor = f"{math.exp(epsilon):,.1f}" if epsilon <= MOST_EXPONENT else f"10^{power}"
+    factor = factor_up(loss)
     return f"your report shifts the odds between any two sets of answers by a factor of {factor} at most, for whoever sees it."
 
 
@@ -149,12 +222,3 @@ def what_becomes_of_it(campaign: Campaign) -> str:
     days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}. " if terms.schedule else ""
     kept = f"deleted {terms.retention_days} days after the close" if terms.retention_days else "kept until somebody deletes them"
     return f"{days}Reports are {kept}; nothing is shown of fewer than {terms.min_reports:,}."
-
-
-def plain(text: str) -> str:
-    """A campaign's own words without anything that could move the cursor.
-
-    >>> plain("a\\x1b[2Jb")
-    'a [2Jb'
-    """
-    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text)

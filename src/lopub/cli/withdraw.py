@@ -6,7 +6,8 @@ import typer
 
 from lopub.cli.console import print_json, say
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url
-from lopub.client import Client, FileStore
+from lopub.client import Client
+from lopub.keeping import FileStore
 from lopub.sending import Patience, fetch_campaign
 
 
@@ -33,3 +34,4 @@ def withdraw(
         print_json({"campaign": campaign.id, "attempts": n_attempts})
         return
     say("Withdrawn: the collector does not count this report, and refuses it where it is still on its way.")
+    say("The collector may have seen it, so its epsilon stays in what this store has spent.")

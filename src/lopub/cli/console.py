@@ -1,29 +1,61 @@
 """What all commands share: where they print, and how a refusal looks."""
 
+import io
 import json
-import os
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from lopub.errors import LopubError, LopubWarning
+from lopub.errors import LopubError, LopubWarning, StoreError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 
-class _Console(Console):
-    """Rich's own console ends with exit code 1 where nobody reads on; `lopub … | head` is no mistake."""
+class _Outlet(io.FileIO):
+    """Standard output or error. Once nobody reads on, or it is full, what is written goes nowhere."""
 
-    def on_broken_pipe(self) -> None:
-        silence_broken_pipe()
+    _closed_off = False
+
+    def write(self, data: "Buffer", /) -> int:
+        if not self._closed_off:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._closed_off = True
+                if not isinstance(error, BrokenPipeError):
+                    name = {1: "output", 2: "error"}.get(self.fileno(), "stream")
+                    raise StoreError(f"cannot write to standard {name}: {error.strerror}") from None
+        return memoryview(data).nbytes
 
 
-out = _Console(soft_wrap=False, highlight=False)
-err = _Console(stderr=True, highlight=False, soft_wrap=True)
+def survive_closed_pipes() -> None:
+    """`lopub … | head` is no mistake: the command goes on, writes the files that it was asked for, and ends as it would have."""
+    sys.stdout, sys.stderr = _surviving(sys.stdout), _surviving(sys.stderr)
+
+
+def _surviving(stream: TextIO) -> TextIO:
+    """The same stream to whoever prints. One without a file behind it, as in tests, or none at all is left as it is."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Outlet(stream.fileno(), "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+out = Console(soft_wrap=False, highlight=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
@@ -77,9 +109,3 @@ def progress(title: str, total: int) -> tuple[Progress, TaskID]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     return bar, bar.add_task(title, total=total)
-
-
-def silence_broken_pipe() -> NoReturn:
-    """`lopub … | head` is no mistake."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)

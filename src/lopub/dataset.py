@@ -135,7 +135,7 @@ def read_texts(path: str | Path) -> pa.Table:
 
     try:
         table = pa.csv.read_csv(
-            io.BytesIO(data),
+            _stream(data),
             read_options=pa.csv.ReadOptions(use_threads=False),
             parse_options=pa.csv.ParseOptions(
                 newlines_in_values=b'"' in data, invalid_row_handler=remember, ignore_empty_lines=len(names) > 1
@@ -150,6 +150,14 @@ def read_texts(path: str | Path) -> pa.Table:
     if not len(table):
         raise DomainError(f"{path} has a header but no records")
     return table
+
+
+def _stream(data: bytes) -> pa.BufferReader:
+    """Bytes to read, held by Arrow itself: its threads let go of them when they like, and of a Python object they could not do so
+    while Python ends without aborting the process."""
+    held = pa.allocate_buffer(len(data))
+    memoryview(held).cast("B")[:] = data
+    return pa.BufferReader(held)
 
 
 def _line_of_ragged_row(data: bytes, n_columns: int) -> int | None:
@@ -182,7 +190,7 @@ def _unpacked(path: str | Path) -> bytes:
 def _header(data: bytes, path: str | Path) -> list[str]:
     first = data.split(b"\n", 1)[0].rstrip(b"\r") + b"\n"
     try:
-        names = pa.csv.read_csv(io.BytesIO(first)).column_names
+        names = pa.csv.read_csv(_stream(first)).column_names
     except pa.ArrowInvalid:
         raise DomainError(f"{path} has no readable header line") from None
     for name in names:

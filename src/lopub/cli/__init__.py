@@ -3,12 +3,14 @@
 Commands load when they are first needed: a collector that was killed must be there again at once, and needs none of the others.
 """
 
+import signal
 import sys
+from types import FrameType
 from typing import Any
 
 import typer
 
-from lopub.cli.console import refuse, silence_broken_pipe
+from lopub.cli.console import refuse, survive_closed_pipes
 from lopub.errors import LopubError
 
 
@@ -21,13 +23,36 @@ def __getattr__(name: str) -> Any:
 
 
 def run() -> None:
-    """Run the command line; a user's mistake ends in one sentence, never in a traceback."""
+    """Run the command line; a user's mistake ends in one sentence, and Ctrl-C in none, never in a traceback."""
+    survive_closed_pipes()
     try:
-        _app()(prog_name="lopub")
+        app = _app()
+        _take_interrupts()
+        app(prog_name="lopub")
     except LopubError as error:
         refuse(error)
-    except BrokenPipeError:
-        silence_broken_pipe()
+
+
+def _take_interrupts() -> None:
+    """From here on Ctrl-C raises KeyboardInterrupt, so that half-written files are taken away. Pressed again, it ends at once."""
+    at_once = signal.getsignal(signal.SIGINT)
+    if not callable(at_once):
+        return  # whoever started the command wants Ctrl-C to be ignored
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, at_once)
+        raise KeyboardInterrupt
+
+    def unraisable(what: "sys.UnraisableHookArgs") -> None:
+        """An interrupt that came while Python was tidying up an object, and was dropped there, comes again."""
+        if what.exc_type is KeyboardInterrupt:
+            signal.signal(signal.SIGINT, interrupted)
+            signal.raise_signal(signal.SIGINT)
+        else:
+            sys.__unraisablehook__(what)
+
+    signal.signal(signal.SIGINT, interrupted)
+    sys.unraisablehook = unraisable
 
 
 def _app() -> typer.Typer:

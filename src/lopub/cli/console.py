@@ -1,20 +1,23 @@
 """What all commands share: where they print, what may reach a terminal, and how a refusal looks."""
 
+import io
 import json
-import os
 import sys
 import unicodedata
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from lopub.errors import LopubError, LopubWarning
+from lopub.errors import LopubError, LopubWarning, StoreError
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer as Buffer
 
 INVISIBLE = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 """Signs without a width that honest texts have, too: hyphenation, joiners, marks of direction. They are left out."""
@@ -44,10 +47,7 @@ def one_line(text: str) -> str:
 
 
 class _Console(Console):
-    """Shows every text as it is: no markup, no emoji codes, no sign that is not plain, whoever wrote it.
-
-    Rich's own console ends with exit code 1 where nobody reads on; `lopub … | head` is no mistake.
-    """
+    """Shows every text as it is: no markup, no emoji codes, no sign that is not plain, whoever wrote it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, markup=False, emoji=False, highlight=False)
@@ -55,8 +55,41 @@ class _Console(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(plain(text), **(options | {"markup": False, "emoji": False}))
 
-    def on_broken_pipe(self) -> None:
-        silence_broken_pipe()
+
+class _Outlet(io.FileIO):
+    """Standard output or error. Once nobody reads on, or it is full, what is written goes nowhere."""
+
+    _closed_off = False
+
+    def write(self, data: "Buffer", /) -> int:
+        if not self._closed_off:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self._closed_off = True
+                if not isinstance(error, BrokenPipeError):
+                    name = {1: "output", 2: "error"}.get(self.fileno(), "stream")
+                    raise StoreError(f"cannot write to standard {name}: {error.strerror}") from None
+        return memoryview(data).nbytes
+
+
+def survive_closed_pipes() -> None:
+    """`lopub … | head` is no mistake: the command goes on, writes the files that it was asked for, and ends as it would have."""
+    sys.stdout, sys.stderr = _surviving(sys.stdout), _surviving(sys.stderr)
+
+
+def _surviving(stream: TextIO) -> TextIO:
+    """The same stream to whoever prints. One without a file behind it, as in tests, or none at all is left as it is."""
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Outlet(stream.fileno(), "wb", closefd=False)),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
 
 
 out = _Console(soft_wrap=False)
@@ -115,9 +148,3 @@ def progress(title: str, total: int) -> tuple[Progress, TaskID]:
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
     return bar, bar.add_task(title, total=total)
-
-
-def silence_broken_pipe() -> NoReturn:
-    """`lopub … | head` is no mistake."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.compiling import compiled_sums
-from lopub.estimation.kernels import Vector, mix
+from lopub.compiling import compiled_sums, inlined_sums
 
+Vector = NDArray[np.float64]
 Matrix = NDArray[Any]
 """Counts as float64, likelihoods as float32."""
 
@@ -20,27 +20,31 @@ BLOCK_ROWS = 256
 """Reports whose shares are summed as float32 before they go into float64."""
 
 
-@compiled_sums
+@inlined_sums
 def kept_step(totals: Matrix, keeps: Vector, joint: Vector, ratio: Vector) -> float:
     """The log-likelihood of kept cells, and in `ratio` the sum over reports of likelihood / chance."""
     n_cells = len(joint)
-    value, spread = 0.0, 0.0
+    shares, value, spread = np.empty(n_cells), 0.0, 0.0
     ratio[:] = 0.0
     for i in range(len(keeps)):
         keep, uniform = keeps[i], (1 - keeps[i]) / n_cells
         for cell in range(n_cells):
-            seen = totals[i, cell]
-            if seen > 0:
-                chance = keep * joint[cell] + uniform
-                value += seen * np.log(chance)
-                ratio[cell] += keep * (seen / chance)
-                spread += uniform * (seen / chance)
+            if totals[i, cell] > 0:
+                value += totals[i, cell] * np.log(keep * joint[cell] + uniform)
+        for cell in range(n_cells):
+            shares[cell] = totals[i, cell] / (keep * joint[cell] + uniform) if totals[i, cell] > 0 else 0.0
+        seen = 0.0
+        for cell in range(n_cells):
+            seen += shares[cell]
+        spread += uniform * seen
+        for cell in range(n_cells):
+            ratio[cell] += keep * shares[cell]
     for cell in range(n_cells):
         ratio[cell] += spread
     return value
 
 
-@compiled_sums
+@inlined_sums
 def dense_step(likelihood: Matrix, joint: Vector, ratio: Vector) -> float:
     """The same of reports with one likelihood a cell. Chances, at most 1, are multiplied until their product is small."""
     n_cells = len(joint)
@@ -62,28 +66,87 @@ def dense_step(likelihood: Matrix, joint: Vector, ratio: Vector) -> float:
         if (row + 1) % BLOCK_ROWS == 0:
             for cell in range(n_cells):
                 ratio[cell] += sums[cell]
-                sums[cell] = 0
+            sums[:] = 0
     for cell in range(n_cells):
         ratio[cell] += sums[cell]
     return float(value + np.log(chances))
 
 
-@compiled_sums
+@inlined_sums
 def step(matrix: Matrix, keeps: Vector, pseudo: Vector, joint: Vector, image: Vector) -> float:
     """Maximum a posteriori: the objective at `joint`, and in `image` the joint after a step. pseudo: prior counts."""
     value = kept_step(matrix, keeps, joint, image) if len(keeps) else dense_step(matrix, joint, image)
-    total = 0.0
     for cell in range(len(joint)):
         if pseudo[cell] > 0:
             value += pseudo[cell] * np.log(joint[cell])
-        image[cell] = joint[cell] * image[cell] + pseudo[cell]
-        total += image[cell]
     for cell in range(len(joint)):
-        image[cell] /= total
+        image[cell] = joint[cell] * image[cell] + pseudo[cell]
+    total = 0.0
+    for cell in range(len(joint)):
+        total += image[cell]
+    share = 1 / total
+    for cell in range(len(joint)):
+        image[cell] *= share
     return value
 
 
-@compiled_sums
+@inlined_sums
+def solve(square: Matrix, right: Vector) -> None:
+    """Solve square x = right for a few unknowns; right becomes x, square is overwritten. square: symmetric, positive definite."""
+    n = len(right)
+    for i in range(n):
+        diagonal, entry = square[i, i], right[i]
+        for j in range(i):
+            product = square[i, j]
+            for k in range(j):
+                product -= square[i, k] * square[j, k]
+            square[i, j] = product / square[j, j]
+        for k in range(i):
+            diagonal -= square[i, k] * square[i, k]
+        for k in range(i):
+            entry -= square[i, k] * right[k]
+        square[i, i] = np.sqrt(diagonal)
+        right[i] = entry / square[i, i]
+    for i in range(n - 1, -1, -1):
+        entry = right[i]
+        for k in range(i + 1, n):
+            entry -= square[k, i] * right[k]
+        right[i] = entry / square[i, i]
+
+
+@inlined_sums
+def mix(
+    residual: Vector, bend: Vector, step: Vector, place: int, n: int, bends: Matrix, moves: Matrix, products: Matrix, ridge: float
+) -> Vector:
+    """Remember a bend and its move at a place among n, and return the combination of all n moves whose bends come nearest to the
+    residual. products: of each two bends, kept from call to call. ridge: added to the squares, as a share of their sum."""
+    for cell in range(len(bend)):
+        bends[place, cell] = bend[cell]
+        moves[place, cell] = step[cell] + bend[cell]
+    for other in range(n):
+        product = 0.0
+        for cell in range(len(bend)):
+            product += bends[other, cell] * bend[cell]
+        products[place, other] = products[other, place] = product
+    combined, spread = np.zeros(len(residual)), 0.0
+    for i in range(n):
+        spread += products[i, i]
+    if spread > 0:
+        square, weights = products[:n, :n].copy(), np.zeros(n)
+        for i in range(n):
+            square[i, i] += ridge * spread
+            product = 0.0
+            for cell in range(len(residual)):
+                product += bends[i, cell] * residual[cell]
+            weights[i] = product
+        solve(square, weights)
+        for i in range(n):
+            for cell in range(len(residual)):
+                combined[cell] += weights[i] * moves[i, cell]
+    return combined
+
+
+@inlined_sums
 def climb(
     matrix: Matrix,
     keeps: Vector,
@@ -97,42 +160,61 @@ def climb(
     trace: Vector,
 ) -> tuple[Vector, bool, int, int]:
     """`run_accelerated`: the joint, whether it converged, evaluations, and how much of `trace` is written. The trace's length is
-    the most evaluations."""
+    the most evaluations.
+
+    The step, which is most of the code, is written once: a refused leap goes round again with the plain EM step in its place.
+    """
     n_cells, most = len(start), len(trace)
     bends, moves, products = np.zeros((memory, n_cells)), np.zeros((memory, n_cells)), np.zeros((memory, memory))
-    last_root, last_residual = np.zeros(n_cells), np.zeros(n_cells)
-    joint, image, leap, leap_image = start.copy(), np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
-    value = step(matrix, keeps, pseudo, joint, image)
-    trace[0] = value
-    n_evaluations, n_trace, n_seen = 1, 1, 0
-    while n_evaluations < most:
-        if np.abs(image - joint).max() <= tolerance:
-            return image, True, n_evaluations, n_trace
-        root, target = np.sqrt(joint), np.sqrt(image)
-        residual = target - root
-        n_seen += 1
-        leap[:] = image
-        if n_seen > 1:
-            place, n = (n_seen - 2) % memory, min(n_seen - 1, memory)
-            mixed = target - mix(residual, residual - last_residual, root - last_root, place, n, bends, moves, products, ridge)
-            mixed = np.maximum(mixed, floor * target) ** 2
-            if mixed.sum() > 0:
-                leap[:] = mixed / mixed.sum()
-        last_root, last_residual = root, residual
+    root, residual, bend, move = np.zeros(n_cells), np.zeros(n_cells), np.empty(n_cells), np.empty(n_cells)
+    image, leap, leap_image = np.empty(n_cells), start.copy(), np.empty(n_cells)
+    value, n_evaluations, n_trace, n_seen = -np.inf, 0, 0, 0
+    refused, converged = False, False
+    while n_evaluations < most and not converged:
         leap_value = step(matrix, keeps, pseudo, leap, leap_image)
         n_evaluations += 1
-        if not leap_value > value + slack:
+        if n_trace and not leap_value > value + slack:
             n_seen = min(n_seen, 1)
-        if not leap_value >= value - slack:
+        if n_trace and not refused and not leap_value >= value - slack:
+            refused = True
             leap[:] = image
-            leap_value = step(matrix, keeps, pseudo, leap, leap_image)
-            n_evaluations += 1
-        joint[:] = leap
-        image[:] = leap_image
-        value = leap_value
+            continue
+        refused, value = False, leap_value
         trace[n_trace] = value
         n_trace += 1
-    return image, False, n_evaluations, n_trace
+        converged = farthest(leap, leap_image) <= tolerance
+        image[:] = leap_image
+        for cell in range(n_cells):
+            move[cell] = np.sqrt(leap[cell]) - root[cell]
+            root[cell] = np.sqrt(leap[cell])
+        for cell in range(n_cells):
+            bend[cell] = np.sqrt(image[cell]) - root[cell] - residual[cell]
+            residual[cell] = np.sqrt(image[cell]) - root[cell]
+        leap[:] = image
+        n_seen += 1
+        if n_seen > 1 and not converged:
+            place, n = (n_seen - 2) % memory, min(n_seen - 1, memory)
+            combined = mix(residual, bend, move, place, n, bends, moves, products, ridge)
+            for cell in range(n_cells):  # a root cannot be negative
+                mixed = max(root[cell] + residual[cell] - combined[cell], floor * (root[cell] + residual[cell]))
+                leap[cell] = mixed * mixed
+            total = 0.0
+            for cell in range(n_cells):
+                total += leap[cell]
+            share = 1 / total
+            for cell in range(n_cells):
+                leap[cell] = leap[cell] * share if total > 0 else image[cell]
+    return image, converged, n_evaluations, n_trace
+
+
+@inlined_sums
+def farthest(joint: Vector, image: Vector) -> float:
+    """The largest change of a cell."""
+    gap = 0.0
+    for cell in range(len(joint)):
+        change = abs(image[cell] - joint[cell])
+        gap = gap if change <= gap else change
+    return gap
 
 
 @compiled_sums
@@ -156,24 +238,26 @@ def best_strength(
 
     bounds: shape (n_folds, 4), where each fold's training and held-out rows begin and end. sizes: training reports of each.
     """
-    n_folds, trace, unused = len(bounds), np.empty(most), np.empty(len(prior))
-    nothing = np.zeros(len(prior))
-    starts = np.empty((n_folds, len(prior)))
+    n_folds, n_cells, trace, unused = len(bounds), len(prior), np.empty(most), np.empty(len(prior))
+    nothing, pseudo, found = np.zeros(n_cells), np.empty(n_cells), prior.copy()
+    starts = np.empty((n_folds, n_cells))
+    starts[:] = prior
     independent = 0.0
-    for fold in range(n_folds):
-        starts[fold] = prior
-        held_out = held_outs[bounds[fold, 2] : bounds[fold, 3]]
-        independent += step(held_out, keeps, nothing, prior, unused)
     best, best_gain, best_start, worse = -1, 0.0, prior.copy(), 0
-    for number in range(len(strengths)):
-        gain = -independent
+    for number in range(-1, len(strengths)):  # first the prior itself
+        explained = 0.0
         for fold in range(n_folds):
-            training = trainings[bounds[fold, 0] : bounds[fold, 1]]
-            pseudo, slack = strengths[number] * sizes[fold] * prior, rounding * sizes[fold]
-            starts[fold], _, _, _ = climb(training, keeps, pseudo, starts[fold], tolerance, slack, ridge, floor, memory, trace)
-            gain += step(held_outs[bounds[fold, 2] : bounds[fold, 3]], keeps, nothing, starts[fold], unused)
-        if gain > best_gain:
-            best, best_gain, worse = number, gain, 0
+            if number >= 0:
+                for cell in range(n_cells):
+                    pseudo[cell] = strengths[number] * sizes[fold] * prior[cell]
+                training, slack = trainings[bounds[fold, 0] : bounds[fold, 1]], rounding * sizes[fold]
+                found, _, _, _ = climb(training, keeps, pseudo, starts[fold], tolerance, slack, ridge, floor, memory, trace)
+                starts[fold] = found
+            explained += step(held_outs[bounds[fold, 2] : bounds[fold, 3]], keeps, nothing, found, unused)
+        if number < 0:
+            independent = explained
+        elif explained - independent > best_gain:
+            best, best_gain, worse = number, explained - independent, 0
             best_start[:] = starts[0]
         elif best >= 0:
             worse += 1

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from lopub.estimation.climb_kernels import mix
 from lopub.estimation.evidence import Evidence
-from lopub.estimation.kernels import mix
 from lopub.joint import Probabilities
 
 TOLERANCE = 1e-6

@@ -1,12 +1,9 @@
-"""The loops of a fit that NumPy would take in many passes."""
+"""The loop over reports that a factorised step takes, in one pass instead of NumPy's four."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.compiling import compiled, compiled_sums
-
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from lopub.compiling import compiled_sums
 
 
 @compiled_sums
@@ -30,55 +27,3 @@ def weigh(work: NDArray[np.float32], second: NDArray[np.float32]) -> float:
             total += np.log(chances)
             chances = 1.0
     return float(total + np.log(chances))
-
-
-@compiled
-def solve(square: Matrix, right: Vector) -> None:
-    """Solve square x = right for a few unknowns; right becomes x, square is overwritten. square: symmetric, positive definite."""
-    n = len(right)
-    for i in range(n):
-        for j in range(i):
-            for k in range(j):
-                square[i, j] -= square[i, k] * square[j, k]
-            square[i, j] /= square[j, j]
-            square[i, i] -= square[i, j] ** 2
-        square[i, i] = np.sqrt(square[i, i])
-        for k in range(i):
-            right[i] -= square[i, k] * right[k]
-        right[i] /= square[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            right[i] -= square[k, i] * right[k]
-        right[i] /= square[i, i]
-
-
-@compiled_sums
-def mix(
-    residual: Vector, bend: Vector, step: Vector, place: int, n: int, bends: Matrix, moves: Matrix, products: Matrix, ridge: float
-) -> Vector:
-    """Remember a bend and its move at a place among n, and return the combination of all n moves whose bends come nearest to the
-    residual. products: of each two bends, kept from call to call. ridge: added to the squares, as a share of their sum."""
-    for cell in range(len(bend)):
-        bends[place, cell] = bend[cell]
-        moves[place, cell] = step[cell] + bend[cell]
-    for other in range(n):
-        total = 0.0
-        for cell in range(len(bend)):
-            total += bends[other, cell] * bend[cell]
-        products[place, other] = products[other, place] = total
-    combined = np.zeros(len(residual))
-    spread = 0.0
-    for i in range(n):
-        spread += products[i, i]
-    if spread <= 0:
-        return combined
-    square, weights = products[:n, :n].copy(), np.zeros(n)
-    for i in range(n):
-        square[i, i] += ridge * spread
-        for cell in range(len(residual)):
-            weights[i] += bends[i, cell] * residual[cell]
-    solve(square, weights)
-    for i in range(n):
-        for cell in range(len(residual)):
-            combined[cell] += weights[i] * moves[i, cell]
-    return combined

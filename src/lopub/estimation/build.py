@@ -13,16 +13,15 @@ from lopub.campaign import Campaign
 from lopub.counts import Counts, count, is_bits
 from lopub.errors import NeedsReports
 from lopub.estimation.contingency import Contingency
-from lopub.estimation.dense import Dense
-from lopub.estimation.evidence import EVERY_FOLD, Evidence, Part
-from lopub.estimation.factorised import Factorised, Overlaps
+from lopub.estimation.evidence import Evidence, Part
+from lopub.estimation.factorised import Factorised, Overlaps, overlaps_of
+from lopub.estimation.joint_bits import ALL_FOLDS, JointBits
 from lopub.estimation.kept_cell import KeptCell
 from lopub.mechanism import Law
 from lopub.view import View
 
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
-ALL_FOLDS = tuple(sorted(EVERY_FOLD))
 
 
 class Source(Protocol):
@@ -117,9 +116,18 @@ class Reports:
     def evidence(self, clique: View) -> Evidence:
         if not is_bits(self.campaign) and len(clique) <= 2:
             return Counted(self.counts).evidence(clique)
-        make = _direct_parts if not is_bits(self.campaign) else _dense if self.campaign.jointly else _factorised
         shape = tuple(self.campaign.domain.sizes[position] for position in clique)
-        return Evidence(shape, tuple(sorted(make(self, clique), key=lambda part: part.axes)))
+        return Evidence(shape, tuple(sorted(self._parts(clique), key=lambda part: part.axes)))
+
+    def _parts(self, clique: View) -> Iterator[Part]:
+        if not is_bits(self.campaign):
+            return _direct_parts(self, clique)
+        return self.joint_bits.parts(clique) if self.campaign.jointly else _factorised(self, clique)
+
+    @cached_property
+    def joint_bits(self) -> JointBits:
+        """Where whole views were randomized to bits: what they say together."""
+        return JointBits(self)
 
     def rows_of(self, view_number: int) -> NDArray[np.int64]:
         """The rows of the reports with this view, in order."""
@@ -255,38 +263,3 @@ def _overlaps_in(batch: ReportBatch, number: int, at: int, law: Law, rows: NDArr
         chunk = rows[start : start + CHUNK]
         overlaps[start : start + CHUNK] = overlaps_of(batch.block_bits(number, at, chunk), law)
     return overlaps
-
-
-def overlaps_of(bits: NDArray[np.uint8], law: Law) -> Overlaps:
-    """How many of each candidate's code bits a report has set. bits: shape (n, n_bits)."""
-    if law.rows is None:
-        return bits
-    overlaps = np.zeros((len(bits), law.n_candidates), dtype=np.uint8)
-    columns = np.asfortranarray(bits)
-    for candidate, row in enumerate(law.rows):
-        for position in row:
-            overlaps[:, candidate] += columns[:, position]
-    return overlaps
-
-
-# ---- bits, jointly
-
-
-def _dense(reports: Reports, clique: View) -> Iterator[Part]:
-    """Only views that lie within the clique: the bits of any other also depend on what is outside."""
-    batch = reports.batch
-    for number, view in enumerate(batch.views):
-        if set(view) <= set(clique):
-            axes = tuple(clique.index(position) for position in view)
-            yield dense_part(reports, number, axes)
-
-
-def dense_part(reports: Reports, view_number: int, axes: tuple[int, ...]) -> Dense:
-    batch = reports.batch
-    law = batch.channels(view_number)[0].law()
-    rows = reports.rows_of(view_number)
-    overlaps = overlaps_of(batch.block_bits(view_number, 0, rows), law).astype(np.int16)
-    levels = np.exp(-law.slope * np.arange(law.weight + 1)).astype(np.float32)
-    likelihood = levels[overlaps.max(axis=1, keepdims=True) - overlaps]
-    shape = tuple(batch.campaign.domain.sizes[position] for position in batch.views[view_number])
-    return Dense(axes, shape, likelihood, reports.fold_starts(rows), ALL_FOLDS)

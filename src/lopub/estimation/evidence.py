@@ -33,8 +33,9 @@ class Part(Protocol):
     def log_likelihood(self, joint: Probabilities) -> float:
         """The first of the two alone."""
 
-    def information(self, joint: Probabilities) -> Probabilities:
-        """Sum over reports, or its expectation, of g g', where g = likelihood / (P likelihood). shape (cells, cells)."""
+    def information(self, joint: Probabilities) -> Probabilities | None:
+        """Sum over reports, or its expectation, of g g', where g = likelihood / (P likelihood). shape (cells, cells). None where
+        that takes too much memory."""
 
     def within(self, folds: Folds) -> "Part":
         """The same for the reports of some folds."""
@@ -70,15 +71,18 @@ class Evidence:
     def log_likelihood(self, joint: Probabilities) -> float:
         return sum(part.log_likelihood(self._margin(joint, part.axes)) for part in self.parts)
 
-    def information(self, joint: Probabilities) -> Probabilities:
-        """Over the clique's cells. shape (cells, cells)."""
+    def information(self, joint: Probabilities) -> Probabilities | None:
+        """Over the clique's cells. shape (cells, cells). None where one of the parts has none."""
         cells = int(np.prod(self.shape))
         total = np.zeros((cells, cells))
         for part in self.parts:
             sub = tuple(self.shape[axis] for axis in part.axes)
             place = self._spread(np.arange(np.prod(sub), dtype=np.float64).reshape(sub), part.axes)
             index = np.broadcast_to(place, self.shape).reshape(-1).astype(np.int64)
-            total += part.information(self._margin(joint, part.axes))[np.ix_(index, index)]
+            own = part.information(self._margin(joint, part.axes))
+            if own is None:
+                return None
+            total += own[np.ix_(index, index)]
         return total
 
     def _margin(self, joint: Probabilities, axes: tuple[int, ...]) -> Probabilities:

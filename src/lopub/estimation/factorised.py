@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from lopub.estimation.evidence import Folds
 from lopub.estimation.kernels import weigh
 from lopub.joint import Probabilities
+from lopub.mechanism import Law
 
 BLOCK_REPORTS = 3072
 """Reports multiplied at once: two halves' blocks stay in the processor's cache."""
@@ -64,7 +65,7 @@ class Factorised:
     def _tables(self) -> tuple[NDArray[np.float32], ...] | None:
         if sum(4 * table.size for table in self.overlaps) > MOST_TABLE_BYTES:
             return None
-        return tuple(_likelihood(table, slope) for table, slope in zip(self.overlaps, self.slopes, strict=True))
+        return tuple(likelihood_of(table, slope) for table, slope in zip(self.overlaps, self.slopes, strict=True))
 
     def _blocks(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """The likelihoods of both halves' cells, block by block. shapes (n, cells of the half)."""
@@ -73,7 +74,7 @@ class Factorised:
                 rows = slice(start, min(start + BLOCK_REPORTS, part.stop))
                 tables = self._tables or ()
                 factors = [t[rows] for t in tables] or [
-                    _likelihood(table[rows], slope) for table, slope in zip(self.overlaps, self.slopes, strict=True)
+                    likelihood_of(table[rows], slope) for table, slope in zip(self.overlaps, self.slopes, strict=True)
                 ]
                 yield _crossed(factors[: self._split], len(factors[0])), _crossed(factors[self._split :], len(factors[0]))
 
@@ -113,7 +114,7 @@ class Factorised:
         return total
 
 
-def _likelihood(overlaps: Overlaps, slope: float) -> NDArray[np.float32]:
+def likelihood_of(overlaps: Overlaps, slope: float) -> NDArray[np.float32]:
     """Likelihoods, scaled so that a report's likeliest candidate has 1."""
     levels = np.exp(-slope * np.arange(256)).astype(np.float32)
     table: NDArray[np.float32] = levels[overlaps.max(axis=1, keepdims=True) - overlaps]
@@ -128,3 +129,15 @@ def _crossed(tables: Sequence[NDArray[np.float32]], n: int) -> NDArray[np.float3
     for table in tables[1:]:
         crossed = (crossed[:, :, None] * table[:, None, :]).reshape(n, -1)
     return crossed
+
+
+def overlaps_of(bits: NDArray[np.uint8], law: Law) -> Overlaps:
+    """How many of each candidate's code bits a report has set. bits: shape (n, n_bits)."""
+    if law.rows is None:
+        return bits
+    overlaps = np.zeros((len(bits), law.n_candidates), dtype=np.uint8)
+    columns = np.asfortranarray(bits)
+    for candidate, row in enumerate(law.rows):
+        for position in row:
+            overlaps[:, candidate] += columns[:, position]
+    return overlaps

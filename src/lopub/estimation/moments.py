@@ -9,14 +9,17 @@ moments S = E[u u'] of either side: the covariance of u v' is S x S less a matri
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lopub.batch import keep_of
 from lopub.campaign import Campaign
 from lopub.counts import Counts, is_bits
+from lopub.errors import DomainError
 from lopub.joint import Probabilities, product_of, raked
-from lopub.mechanism import Law
+from lopub.mechanism import Channel, Law
 from lopub.view import View
 
 ROUNDS = 2
@@ -74,6 +77,7 @@ class Moments:
         self._counts, self._campaign = counts, counts.campaign
         self._marginals: dict[int, Probabilities] = {}
         self._lenses: dict[tuple[int, int], Lens] = {}
+        self._readings: dict[tuple[View, View], Probabilities] = {}
 
     def marginal(self, position: int) -> Probabilities:
         if position not in self._marginals:
@@ -105,6 +109,7 @@ class Moments:
     def _estimated(self, clique: View) -> Probabilities:
         if self._campaign.jointly:
             return on_simplex(self._linear(clique))
+        self._check_distinct(clique, self._counts.noises(clique)[0])
         position = clique[0]
         size = self._campaign.domain.sizes[position]
         marginal = np.full(size, 1 / size)
@@ -153,8 +158,25 @@ class Moments:
         both = self._ones((a, b), noise) - s * ones_a[:, None] - q * ones_b[None, :] + q * s
         return np.block([[np.ones((1, 1)), second[None, 1:]], [first[1:, None], both / ((p - q) * (r - s))]])
 
+    # ---- jointly randomized: unbiased linear estimates
+
+    def knows(self, clique: View) -> bool:
+        """Whether the bits that are counted tell the cells of some view that covers the clique apart."""
+        return bool(self._readable(clique))
+
+    def covariance(self, clique: View) -> Probabilities | None:
+        """Of the linear estimate of jointly randomized cells, before the simplex. None of separately randomized ones."""
+        if not self._campaign.jointly:
+            return None
+        shares = (self.marginal(clique[0]) if len(clique) == 1 else on_simplex(self._linear(clique))).reshape(-1)
+        total, weights = np.zeros((len(shares), len(shares))), 0.0
+        for weight, n, noise in self._noises(clique, shares):
+            total += weight**2 * (np.diag(shares) - np.outer(shares, shares) + noise) / n
+            weights += weight
+        return total / weights**2
+
     def _linear(self, clique: View) -> Probabilities:
-        """Jointly randomized: the unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
+        """The unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
         total, weights = np.zeros(tuple(self._campaign.domain.sizes[p] for p in clique)), 0.0
         estimates = self._of_views(clique) if is_bits(self._campaign) else self._of_cells(clique)
         for weight, cells in estimates:
@@ -167,15 +189,54 @@ class Moments:
             yield self._counts.tables[clique, noise].n_reports * keep**2, (ones - (1 - keep) / ones.size) / keep
 
     def _of_views(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
-        domain = self._campaign.domain
-        for view in sorted({part for part, _ in self._counts.tables}):
-            if set(clique) <= set(view):
-                law = self._campaign.mechanism.channel(tuple(domain.attributes[p] for p in view), 1).law()
-                cells = _debiased_cells(self._ones(view, 0), law).reshape(tuple(domain.sizes[p] for p in view))
-                summed = cells.sum(axis=tuple(axis for axis, position in enumerate(view) if position not in clique))
-                n_summed = law.n_candidates / summed.size
-                precision = float((law.p - law.q) ** 2 / (law.q * (1 - law.q)))
-                yield self._counts.tables[view, 0].n_reports * precision / n_summed, summed
+        shape = tuple(self._campaign.domain.sizes[p] for p in clique)
+        for view in self._chosen(clique):
+            law = self._channel(view).law()
+            debiased = (self._ones(view, 0) - float(law.q)) / float(law.p - law.q)
+            yield self._weight(view, clique), (self._reading(view, clique) @ debiased).reshape(shape)
+
+    def _noises(self, clique: View, shares: Probabilities) -> Iterator[tuple[float, int, Probabilities]]:
+        """Weight, reports, and the covariance that the noise adds, of each estimate. shares: of the clique's cells."""
+        if not is_bits(self._campaign):
+            for noise in self._counts.noises(clique):
+                keep, n = keep_of(self._campaign, clique[0], noise), self._counts.tables[clique, noise].n_reports
+                seen = keep * shares + (1 - keep) / len(shares)
+                noisy = np.diag(seen) - np.outer(seen, seen)
+                yield n * keep**2, n, noisy / keep**2 - np.diag(shares) + np.outer(shares, shares)
+            return
+        for view in self._chosen(clique):
+            channel, n = self._channel(view), self._counts.tables[view, 0].n_reports
+            yield self._weight(view, clique), n, _bit_noise(channel, self._reading(view, clique), shares, self._ones(view, 0))
+
+    def _weight(self, view: View, clique: View) -> float:
+        """Reports times the precision of one of a cell's bits, over how many are summed."""
+        law, sizes = self._channel(view).law(), self._campaign.domain.sizes
+        n_summed = law.n_candidates / np.prod([sizes[position] for position in clique])
+        return self._counts.tables[view, 0].n_reports * float((law.p - law.q) ** 2 / (law.q * (1 - law.q))) / float(n_summed)
+
+    def _chosen(self, clique: View) -> list[View]:
+        """The covering views whose codes tell their cells apart; refused where there are none."""
+        if not (readable := self._readable(clique)):
+            self._check_distinct(self._covering(clique)[0], 1)
+        return readable
+
+    def _readable(self, clique: View) -> list[View]:
+        return [view for view in self._covering(clique) if not indistinct(self._campaign, view, 1)]
+
+    def _covering(self, clique: View) -> list[View]:
+        return [view for view in sorted({part for part, _ in self._counts.tables}) if set(clique) <= set(view)]
+
+    def _check_distinct(self, block: View, n_blocks: int) -> None:
+        if refused := indistinct(self._campaign, block, n_blocks):
+            raise DomainError(refused)
+
+    def _reading(self, view: View, clique: View) -> Probabilities:
+        if (view, clique) not in self._readings:
+            self._readings[view, clique] = reading(self._channel(view).law(), view, clique, self._campaign.domain.sizes)
+        return self._readings[view, clique]
+
+    def _channel(self, view: View) -> Channel:
+        return self._campaign.channels(view)[0]
 
 
 def law_of(campaign: Campaign, position: int, noise: int) -> tuple[Law, int | None]:
@@ -184,12 +245,54 @@ def law_of(campaign: Campaign, position: int, noise: int) -> tuple[Law, int | No
     return channel.law(), channel.n_ones if is_bits(campaign) else 1
 
 
-def _debiased_cells(ones: Probabilities, law: Law) -> Probabilities:
-    """Unbiased frequencies of a block's candidates; by least squares where candidates share bits."""
-    debiased = np.asarray((ones - float(law.q)) / float(law.p - law.q), dtype=np.float64)
-    if law.rows is None:
-        return debiased
-    return np.asarray(np.linalg.lstsq(code_matrix(law).T, debiased, rcond=None)[0], dtype=np.float64)
+def reading(law: Law, block: View, clique: View, sizes: tuple[int, ...]) -> Probabilities:
+    """What each debiased bit of a block adds to the share of each of the clique's cells. shape (cells, n_bits)."""
+    shares = np.eye(law.n_bits) if law.rows is None else np.linalg.pinv(code_matrix(law).T)
+    others = tuple(axis for axis, position in enumerate(block) if position not in clique)
+    summed: Probabilities = shares.reshape(*(sizes[position] for position in block), law.n_bits).sum(axis=others)
+    return summed.reshape(-1, law.n_bits)
+
+
+def indistinct(campaign: Campaign, block: View, n_blocks: int) -> str | None:
+    """Why counts of a block's bits do not tell its candidates apart, in a sentence; None where they do.
+
+    Where the block's code has a lower rank than the block has candidates, many joints give the same expected bits, and least
+    squares would choose among them for reasons that have nothing to do with people. The likelihood of whole reports still tells.
+    """
+    attributes = tuple(campaign.domain.attributes[position] for position in block)
+    law = campaign.mechanism.channel(attributes, n_blocks).law()
+    if (rank := rank_of(law)) == law.n_candidates:
+        return None
+    return (
+        f"method moments cannot tell the {law.n_candidates:,} cells of {', '.join(one.name for one in attributes)} apart,"
+        f" because their code has rank {rank:,}; use em or shrunk, or a campaign with more bits"
+    )
+
+
+@lru_cache(maxsize=4096)
+def rank_of(law: Law) -> int:
+    """Of the code matrix: at most as many candidates can be told apart by the means of their bits."""
+    return law.n_candidates if law.rows is None else int(np.linalg.matrix_rank(code_matrix(law)))
+
+
+def _bit_noise(channel: Channel, read: Probabilities, shares: Probabilities, ones: NDArray[np.float64]) -> Probabilities:
+    """The covariance that randomizing one report's bits adds to the estimate of a clique's cells, on average over people.
+
+    Bits are independent given the answer, but where the number of ones is fixed: there two bits are both ones with a chance that
+    differs from the product by g, and by g + c if one of them is the answer's own.
+    """
+    law, n_ones = channel.law(), channel.n_ones
+    p, q, k = float(law.p), float(law.q), law.n_candidates
+    if n_ones is None:
+        own = np.clip((ones - q) / (p - q), 0, 1)
+        noise: Probabilities = (read * (q * (1 - q) + own * (p * (1 - p) - q * (1 - q)))) @ read.T
+        return noise / (p - q) ** 2
+    n = k / len(shares)
+    g = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1) - q * q
+    c = p * (n_ones - 1) / max(k - 1, 1) - p * q - g
+    diagonal = n * (q * (1 - q) - g) + shares * (p * (1 - p) - q * (1 - q) - 2 * c)
+    fixed: Probabilities = n * n * g + n * c * np.add.outer(shares, shares) + np.diag(diagonal)
+    return fixed / (p - q) ** 2
 
 
 def on_simplex(values: Probabilities) -> Probabilities:

@@ -69,16 +69,6 @@ def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, fl
     return best, best_gain, best_start
 
 
-def held_out_joints(evidence: Evidence, prior: Probabilities, strength: float) -> list[tuple[Probabilities, Evidence]]:
-    """Of each fold: the joint fitted to all others, and the evidence of the fold itself."""
-    splits = [(evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))) for fold in sorted(EVERY_FOLD)]
-    return [
-        (fitted(training, prior, strength, prior, TRIAL_TOLERANCE).joint, held_out)
-        for training, held_out in splits
-        if training.n_reports and held_out.n_reports
-    ]
-
-
 def fitted(
     evidence: Evidence, prior: Probabilities, strength: float, start: Probabilities, tolerance: float = TOLERANCE
 ) -> Result:
@@ -96,7 +86,7 @@ def fitted(
 def _compiled(evidence: Evidence) -> KeptCell | Dense | None:
     """The one part of an evidence that is nothing else, in a form that the compiled search knows."""
     part = evidence.parts[0] if len(evidence.parts) == 1 else None
-    if isinstance(part, Dense) and part.rows.size > MOST_COPIED:
+    if isinstance(part, Dense) and part.size > MOST_COPIED:
         return None
     return part if isinstance(part, KeptCell | Dense) and len(part.axes) == len(evidence.shape) else None
 

@@ -8,7 +8,6 @@ say.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lopub.estimation.evidence import Evidence
 from lopub.joint import Probabilities, product_of
@@ -21,18 +20,16 @@ RIDGE = 1e-9
 """Share of the mean diagonal: keeps directions without information from dividing by zero."""
 
 
-def standard_errors(evidence: Evidence, joint: Probabilities, *, axes: tuple[int, ...] | None = None) -> Probabilities | None:
-    """Of every cell, or of every cell of the marginal on some axes; NaN for cells held at zero. None above MOST_CELLS cells."""
+def standard_errors(evidence: Evidence, joint: Probabilities) -> Probabilities | None:
+    """Of every cell; NaN for cells held at zero. None above MOST_CELLS cells."""
     if joint.size > MOST_CELLS:
         return None
-    support = np.flatnonzero(joint.reshape(-1) > AT_ZERO)
-    covariance = _constrained_inverse(evidence.information(joint)[np.ix_(support, support)])
-    return _summed_errors(covariance, support, joint.shape, axes if axes is not None else tuple(range(joint.ndim)))
+    return errors_from(evidence.information(joint), joint)
 
 
-def covariance_from(information: Probabilities, marginal: Probabilities) -> Probabilities:
-    """Of the candidates' shares; candidates held at zero have none."""
-    support = np.flatnonzero(marginal > AT_ZERO)
+def covariance_from(information: Probabilities, shares: Probabilities) -> Probabilities:
+    """Of the shares; those held at zero have none."""
+    support = np.flatnonzero(shares > AT_ZERO)
     covariance = np.zeros_like(information)
     covariance[np.ix_(support, support)] = _constrained_inverse(information[np.ix_(support, support)])
     return covariance
@@ -42,22 +39,9 @@ def errors_from(information: Probabilities | None, joint: Probabilities) -> Prob
     """Of every cell, from an information matrix over the cells; NaN for cells held at zero. None without one."""
     if information is None:
         return None
-    support = np.flatnonzero(joint.reshape(-1) > AT_ZERO)
-    covariance = _constrained_inverse(information[np.ix_(support, support)])
-    return _summed_errors(covariance, support, joint.shape, tuple(range(joint.ndim)))
-
-
-def _summed_errors(
-    covariance: Probabilities, support: NDArray[np.int64], shape: tuple[int, ...], axes: tuple[int, ...]
-) -> Probabilities:
-    """The spread of the sums of cells that a marginal is made of."""
-    kept = tuple(shape[axis] for axis in axes)
-    target = np.ravel_multi_index(tuple(np.unravel_index(support, shape)[axis] for axis in axes), kept)
-    sums = np.zeros((int(np.prod(kept)), len(support)))
-    sums[target, np.arange(len(support))] = 1
-    variances = np.einsum("ij,jk,ik->i", sums, covariance, sums, optimize=True)
-    errors = np.where(sums.any(axis=1), np.sqrt(np.maximum(variances, 0)), np.nan)
-    return errors.reshape(kept)
+    flat = joint.reshape(-1)
+    variances = np.diag(covariance_from(information, flat))
+    return np.where(flat > AT_ZERO, np.sqrt(np.maximum(variances, 0)), np.nan).reshape(joint.shape)
 
 
 def _constrained_inverse(matrix: Probabilities) -> Probabilities:
@@ -86,5 +70,8 @@ def expected_error(evidence: Evidence) -> float | None:
     if cells > MOST_CELLS:
         return None
     uniform = np.full(evidence.shape, 1 / cells)
-    variances = np.diag(_constrained_inverse(evidence.information(uniform)))
+    information = evidence.information(uniform)
+    if information is None:
+        return None
+    variances = np.diag(_constrained_inverse(information))
     return float(np.sqrt(2 / np.pi) * np.sqrt(np.maximum(variances, 0)).sum() / 2)

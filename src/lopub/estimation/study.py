@@ -19,11 +19,9 @@ from lopub.errors import DomainError, NeedsReports, NoiseWarning, TooFewReports
 from lopub.estimation.build import Counted, Reports, Source
 from lopub.estimation.evidence import Evidence
 from lopub.estimation.marginals import marginal_covariance, marginal_errors, marginals_of
-from lopub.estimation.maxent import margin_of
 from lopub.estimation.methods import LINEAR, METHODS, Estimator, check_pairs_only
 from lopub.estimation.moments import Moments
-from lopub.estimation.shrunk import held_out_joints
-from lopub.estimation.spread import expected_error, standard_errors
+from lopub.estimation.spread import expected_error
 from lopub.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.view import View
 
@@ -123,9 +121,9 @@ class Study:
             marginal = METHODS["product"](self, clique)
             return replace(marginal, fit=replace(marginal.fit, method=method))
         self._check_counts_suffice(clique, method)
-        if self._speaks_of(clique) if method not in LINEAR else self.n_covering(clique) or method == "lasso":
+        if self.n_covering(clique) or method == "lasso":
             return estimator(self, clique, **options)
-        return self._from_wider_view(clique, method, options) or self._from_parts(clique, method, options)
+        return self._from_parts(clique, method, options)
 
     def _check_counts_suffice(self, clique: View, method: str) -> None:
         """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
@@ -136,51 +134,10 @@ class Study:
         if self.campaign.view.covers_together(clique, self.domain.sizes):
             raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
 
-    def _speaks_of(self, clique: View) -> bool:
-        """Whether some reports are about the clique as a whole; bits of a jointly randomized view are about just that view."""
-        if is_bits(self.campaign) and self.campaign.jointly:
-            return clique in self.source.views
-        return self.n_covering(clique) > 0
-
     def _estimator(self, method: str) -> Estimator:
         if method not in METHODS:
             raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
         return METHODS[method]
-
-    def _from_wider_view(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution | None:
-        """Jointly randomized bits speak of their whole view: estimate that, and sum out the rest. The view with most reports."""
-        wider = [view for view in self.source.views if set(clique) < set(view)]
-        if not wider:
-            return None
-        view = max(wider, key=lambda view: (self.source.counts.tables[view, 0].n_reports, [-position for position in view]))
-        whole = self._joint_of(view, method, options)
-        joint = whole.marginal([self.domain.names[position] for position in clique])
-        gain = self._gain_within(view, clique, whole.fit.strength) if method == "shrunk" else None
-        errors = self._marginal_of_view_errors(view, clique, whole)
-        return replace(joint, fit=replace(whole.fit, gain=gain), standard_errors=errors)
-
-    def _gain_within(self, view: View, clique: View, strength: float | None) -> float:
-        """By how many nats held-out reports are explained better by the view's joint than by the same joint with these of its
-        attributes made independent of each other."""
-        if strength is None or np.isinf(strength):
-            return 0.0
-        if view not in self._fold_joints:
-            prior = product_of([self.marginal(position) for position in view])
-            self._fold_joints[view] = held_out_joints(self.evidence(view), prior, strength)
-        axes = tuple(view.index(position) for position in clique)
-        gain = 0.0
-        for joint, held_out in self._fold_joints[view]:
-            apart = product_of([margin_of(joint, (axis,)) for axis in axes])
-            gain += held_out.log_likelihood(joint) - held_out.log_likelihood(raked(joint, [axes], [apart]))
-        return max(gain, 0.0)
-
-    @cached_property
-    def _fold_joints(self) -> dict[View, list[tuple[Probabilities, Evidence]]]:
-        return {}
-
-    def _marginal_of_view_errors(self, view: View, clique: View, whole: JointDistribution) -> Probabilities | None:
-        axes = tuple(view.index(position) for position in clique)
-        return standard_errors(self.evidence(view), whole.probabilities, axes=axes)
 
     def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
@@ -197,7 +154,7 @@ class Study:
     def warn_of_noise(self, names: Sequence[str]) -> None:
         """Warn where the noise drowns the clique, before anybody believes the estimate."""
         clique = self.clique(names)
-        if not self._speaks_of(clique) or (is_bits(self.campaign) and not isinstance(self.source, Reports)):
+        if not self.n_covering(clique) or (is_bits(self.campaign) and not isinstance(self.source, Reports)):
             return
         error = expected_error(self.evidence(clique))
         if error is not None and error >= HOPELESS:

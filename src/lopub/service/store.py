@@ -118,6 +118,10 @@ class Store(ABC):
     def _is_full(self, error: BaseException) -> bool:
         """Whether a driver's error means that there is no space left."""
 
+    @abstractmethod
+    def _wrong(self, error: BaseException) -> str | None:
+        """What a driver's error says is wrong for good, as the end of a sentence; None where trying again may help."""
+
     def hold(self) -> None:  # noqa: B027 (PostgreSQL takes any number of writers)
         """Become the one process that takes reports, where there can only be one."""
 
@@ -146,9 +150,9 @@ class Store(ABC):
         """Failures of the database as errors of ours: without statements, which hold content."""
         try:
             yield
-        except (IntegrityError, ProgrammingError, DataError):
-            raise  # a bug of ours
         except DBAPIError as error:
+            if isinstance(error, IntegrityError | ProgrammingError | DataError) and self._wrong(error.orig or error) is None:
+                raise  # a bug of ours
             raise self.failure(error.orig or error) from None
         except NoConnection:
             raise StoreUnavailable(f"database {self.name} has no connection left; try again later") from None
@@ -157,6 +161,8 @@ class Store(ABC):
         """A driver's error as one of ours."""
         if self._is_full(error):
             return StorageFull(f"database {self.name} has no space left; make room, then the same can be sent again")
+        if (wrong := self._wrong(error)) is not None:
+            return StoreError(f"database {self.name} {wrong}")
         return StoreUnavailable(f"database {self.name} is out of reach ({type(error).__name__}); try again later")
 
     def close(self) -> None:

@@ -8,10 +8,26 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from lopub import Campaign, Dataset, StoreError, count
+from lopub import (
+    Binned,
+    Boolean,
+    Campaign,
+    Categorical,
+    Dataset,
+    Domain,
+    IntegerRange,
+    StoreError,
+    Terms,
+    Wish,
+    count,
+    make_campaign,
+    simulate,
+)
 from lopub.publication import Publication, publish, write_publication
 from test_publication import DOMAIN, asked_directly, batch_of, people, three_way
 
@@ -229,3 +245,69 @@ def test_a_full_disk_is_told_in_one_sentence(publication: Publication, tmp_path:
     monkeypatch.setattr(writer, full)
     with pytest.raises(StoreError, match=f"^cannot write {tmp_path}/out: No space left on device$"):
         write_publication(publication, tmp_path / "out")
+
+
+# ---- types in parquet
+
+TYPED = Domain(
+    (
+        Boolean(name="works"),
+        Boolean(name="smokes", missing=True),
+        IntegerRange(name="year", minimum=2020, maximum=2026),
+        IntegerRange(name="children", minimum=-1, maximum=3, missing=True),
+        Categorical(name="city", values=("1", "true"), missing=True),
+        Binned(name="income", edges=("0", "1.5", "4"), missing=True),
+    )
+)
+
+
+@pytest.fixture(scope="module", params=["label", "draw"])
+def typed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Publication, Path]:
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.integers(0, size, 600) for size in TYPED.sizes], axis=1)
+    campaign = make_campaign(TYPED, Terms(name="typed"), Wish(epsilon=30))
+    publication = publish(simulate(Dataset(TYPED, codes), campaign, seed=1), numbers=request.param)
+    path = tmp_path_factory.mktemp("typed") / "out"
+    write_publication(publication, path)
+    return publication, path
+
+
+def test_parquet_columns_have_the_types_that_the_schema_of_the_csv_states(typed: tuple[Publication, Path]):
+    _, path = typed
+    table = pq.read_table(path / "data" / "synthetic.parquet")
+    package = json.loads((path / "datapackage.json").read_text())
+    (schema,) = (each["schema"] for each in package["resources"] if each["path"] == "data/synthetic.csv")
+    texts = pa.dictionary(pa.int32(), pa.string())
+    for field, column in zip(schema["fields"], table.schema, strict=True):
+        ordered = pa.dictionary(pa.int32(), pa.string(), ordered=True)
+        expected = {"boolean": [pa.bool_()], "integer": [pa.int64()], "number": [pa.float64()], "string": [texts, ordered]}
+        assert column.type in expected[field["type"]], field["name"]
+
+
+def test_booleans_filter_and_integers_have_a_mean(typed: tuple[Publication, Path]):
+    publication, path = typed
+    table = pq.read_table(path / "data" / "synthetic.parquet")
+    assert len(table.filter(table["works"])) == int(publication.synthetic.column("works").sum())
+    assert pc.mean(table["year"]).as_py() == pytest.approx(2020 + float(publication.synthetic.column("year").mean()))
+
+
+def test_no_answer_is_null_in_parquet_and_nothing_else_is(typed: tuple[Publication, Path]):
+    publication, path = typed
+    table = pq.read_table(path / "data" / "synthetic.parquet")
+    for attribute in TYPED.attributes:
+        missing = publication.synthetic.column(attribute.name) == attribute.size - 1 if attribute.missing else 0
+        assert table[attribute.name].null_count == np.sum(missing)
+
+
+def test_a_typed_table_reads_back_as_the_same_records(typed: tuple[Publication, Path]):
+    publication, path = typed
+    again = Dataset.from_arrow(pq.read_table(path / "data" / "synthetic.parquet"), TYPED)
+    from_csv = Dataset.read_csv(path / "data" / "synthetic.csv", TYPED, coded=False)
+    for table in (again, from_csv):
+        np.testing.assert_array_equal(table.codes, publication.synthetic.codes)
+
+
+def test_a_typed_table_is_the_same_bytes_again(typed: tuple[Publication, Path], tmp_path: Path):
+    publication, path = typed
+    write_publication(publication, tmp_path / "again")
+    assert contents(tmp_path / "again") == contents(path)

@@ -104,6 +104,9 @@ def test_below_min_reports_nothing_is_published(files: Path):
         (("restore", "nothing"), "there is no backup nothing"),
         (("token", "new", "--scope", "all"), "scope must be one of read, manage, got 'all'"),
         (("serve", "--settings", "nothing.toml"), "cannot read settings nothing.toml"),
+        (("serve", "--database", "sqlite:///campaign.json"), "database campaign.json is not an SQLite database"),
+        (("collect", "list", "--database", "sqlite:///campaign.json"), "database campaign.json is not an SQLite database"),
+        (("serve", "--database", "sqlite:////"), "database / is a directory; name a file in it, as in sqlite:////lopub.db"),
         (("serve", "--host", "203.0.113.1", "--port", "1"), "cannot listen on 203.0.113.1 port 1"),
     ],
 )

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,14 +25,13 @@ from lopub.service.campaigns import (
     open_campaign,
     overdue,
     tally,
-    today,
     withdraw,
 )
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
 from lopub.service.reading import batch_of
 from lopub.service.sqlite_store import SqliteStore
-from lopub.service.store import Row, Store, Submission
+from lopub.service.store import Row, Store, Submission, today
 from lopub.service.tokens import all_grants, grant_of, new_token, revoke
 from lopub.service.wire import row_of
 from servers import Postgres
@@ -191,12 +191,17 @@ def test_retention_deletes_when_its_days_are_over(store: Store):
         [Submission(entry.number, [Row(entry.number, bytes(31) + bytes([i]), 1, marker + bytes([i])) for i in range(200)])]
     )
     open_campaign(store, CAMPAIGN)
-    assert list(overdue(store, today() + 100)) == []
+    day = today()
+    store.today = lambda: day + 100
+    assert list(overdue(store)) == []
+    store.today = lambda: day
     closed = close_campaign(store, kept_for_a_week.id)
-    assert list(overdue(store, today() + 7)) == []
-    assert [each.campaign.id for each in overdue(store, today() + 8)] == [kept_for_a_week.id]
+    store.today = lambda: day + 7
+    assert list(overdue(store)) == []
+    store.today = lambda: day + 8
+    assert [each.campaign.id for each in overdue(store)] == [kept_for_a_week.id]
     assert erase(store, closed) == 200
-    assert list(overdue(store, today() + 8)) == []
+    assert list(overdue(store)) == []
     with pytest.raises(StoreError, match="were deleted at the end of their retention"):
         batch_of(store, find_campaign(store, kept_for_a_week.id))
 
@@ -298,7 +303,7 @@ def test_a_database_of_a_newer_version_is_refused(database: str):
     with store.writing() as connection:
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0999'"))
     store.close()
-    with pytest.raises(StoreError, match="the database has schema 0999, from a newer LoPub; this one knows up to 0001"):
+    with pytest.raises(StoreError, match="the database has schema 0999, from a newer LoPub; this one knows up to 0002"):
         store_at(database)
 
 
@@ -331,10 +336,124 @@ def test_a_password_is_in_no_message():
     assert "secret" not in str(told.value)
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path: Path):
-    (tmp_path / "lopub.db").write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(StoreUnavailable, match="is out of reach"):
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_is_no_database_is_refused_for_good_and_left_alone(tmp_path: Path, create: bool):
+    content = b"not a database, but long enough to be looked at" * 100
+    (tmp_path / "people.csv").write_bytes(content)
+    with pytest.raises(StoreError, match=r"people\.csv is not an SQLite database; choose another file") as told:
+        store_at(f"sqlite:///{tmp_path}/people.csv", create=create)
+    assert not isinstance(told.value, StoreUnavailable)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path):
+    with sqlite3.connect(tmp_path / "bookmarks.db") as connection:
+        connection.execute("CREATE TABLE bookmarks (address TEXT)")
+    connection.close()
+    content = (tmp_path / "bookmarks.db").read_bytes()
+    with pytest.raises(StoreError, match=r"bookmarks\.db is of another program; choose another file"):
+        store_at(f"sqlite:///{tmp_path}/bookmarks.db")
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
+
+
+def test_a_database_whose_version_is_another_programs_is_refused(store: Store, database: str):
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = 'f00ba4'"))
+    with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
+        store_at(database)
+    with store.writing() as connection:
+        connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.execute(sqlalchemy.text("DROP TABLE refusals"))
+    with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
+        store_at(database)
+
+
+def test_a_table_under_a_name_of_ours_is_refused(postgres: Postgres):
+    address = postgres.new_database()
+    engine = sqlalchemy.create_engine(address.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE TABLE tokens (x INTEGER)"))
+    engine.dispose()
+    with pytest.raises(StoreError, match="has a table 'tokens' that is not a collector's"):
+        store_at(address)
+
+
+def test_a_directory_is_refused_as_such(tmp_path: Path):
+    with pytest.raises(StoreError, match=r"is a directory; name a file in it, as in sqlite:///.*/lopub\.db"):
+        store_at(f"sqlite:///{tmp_path}")
+    with pytest.raises(StoreError, match="there is no directory"):
+        store_at(f"sqlite:///{tmp_path}/nowhere/lopub.db")
+    with pytest.raises(StoreError, match="there is no database"):
+        store_at(f"sqlite:///{tmp_path}/lopub.db", create=False)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o400])
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_without_permission_is_told_as_such(tmp_path: Path, mode: int, create: bool):
+    SqliteStore(tmp_path / "lopub.db").close()
+    (tmp_path / "lopub.db").chmod(mode)
+    with as_somebody_else(), pytest.raises(StoreError, match="may not be read and written by this user; change its permissions"):
+        store_at(f"sqlite:///{tmp_path}/lopub.db", create=create)
+
+
+@contextmanager
+def as_somebody_else():
+    """Root may read everything, so it becomes nobody for a while."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65_534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+def test_a_damaged_database_is_told_as_such(tmp_path: Path):
+    store = SqliteStore(tmp_path / "lopub.db")
+    number = opened(store)
+    store.write([Submission(number, [Row(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(50)])])
+    store.scrub()
+    store.close()
+    content = bytearray((tmp_path / "lopub.db").read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    (tmp_path / "lopub.db").write_bytes(content)
+    with pytest.raises(StoreError, match="is damaged; restore a backup into a new file"):
         store_at(f"sqlite:///{tmp_path}/lopub.db")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("guarded:wrong@127.0.0.1:{port}/{name}", "refuses this user's password; give the right one"),
+        ("guarded@127.0.0.1:{port}/{name}", "asks for a password; give one"),
+        ("rejected@127.0.0.1:{port}/{name}", "does not let this user in from here; see the server's pg_hba.conf"),
+        ("lopub@127.0.0.1:{port}/nothing", "nothing is not on this server; make it with createdb, or check the name"),
+        ("stranger@127.0.0.1:{port}/{name}", "does not let this user log in; check the user's name"),
+        ("powerless@127.0.0.1:{port}/{name}", "does not let this user make or use the collector's tables"),
+        ("lopub@nowhere.invalid/{name}", "names a host that is not known; check the address"),
+    ],
+)
+def test_a_postgresql_that_refuses_for_good_is_told_as_such(guarded: tuple[int, str], name: str, told: str):
+    port, database = guarded
+    with pytest.raises(StoreError, match=told) as refusal:
+        store_at(f"postgresql://{name.format(port=port, name=database)}")
+    assert not isinstance(refusal.value, StoreUnavailable)
+    assert "wrong" not in str(refusal.value)
+
+
+@pytest.fixture(scope="module")
+def guarded(postgres: Postgres) -> tuple[int, str]:
+    """A port and a database where not everybody may do everything."""
+    name = postgres.new_database().rpartition("/")[2]
+    postgres.sql("CREATE ROLE guarded LOGIN PASSWORD 'right'")
+    postgres.sql("CREATE ROLE powerless LOGIN")
+    rules = postgres.directory / "data" / "pg_hba.conf"
+    own = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all rejected 127.0.0.1/32 reject\n"
+    rules.write_text(own + rules.read_text())
+    postgres.stop("fast")
+    postgres.start()  # with the new rules
+    return postgres.port, name
 
 
 def test_a_deleted_sqlite_file_is_told_instead_of_written_to(tmp_path: Path):

@@ -15,6 +15,11 @@ EPOCH = date(1970, 1, 1)
 
 MOST_TRANSLATIONS = 4096
 LONGEST_LANGUAGE = 100
+GRACE_DAYS = 14
+"""Days after the schedule's last one in which a collector still takes what was made within it, and withdrawals; then it closes.
+Two weeks: a device that was switched off over a holiday can still send what it keeps. A collector may give fewer, but not more,
+so that people can be told when their reports will be deleted at the latest."""
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)

@@ -5,12 +5,14 @@ from lopub.batch.batch import BlockBits, ReportBatch
 from lopub.batch.files import read_reports, walk_reports, write_reports
 from lopub.batch.folds import HASH_BYTES, N_FOLDS, digests_of, folds_of, order_of
 from lopub.batch.packed import Packed
+from lopub.batch.repeats import Noted, walk_once
 
 __all__ = [
     "HASH_BYTES",
     "N_FOLDS",
     "Answers",
     "BlockBits",
+    "Noted",
     "Packed",
     "ReportBatch",
     "answers_of",
@@ -19,6 +21,7 @@ __all__ = [
     "keep_of",
     "order_of",
     "read_reports",
+    "walk_once",
     "walk_reports",
     "write_reports",
 ]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.batch.packed import Packed
+from lopub.batch.repeats import later_ones, same_strings
 from lopub.campaign import Campaign
 from lopub.errors import DomainError, Reason
 from lopub.mechanism import Channel
@@ -60,10 +61,10 @@ class ReportBatch:
 
         write_reports(path, self.campaign, [self], force=force)
 
-    def __getitem__(self, rows: slice | NDArray[Any]) -> "ReportBatch":
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
         """Some of the reports; the count of refused ones stays with the whole."""
         chosen = np.arange(len(self))[rows]
-        return ReportBatch(
+        return type(self)(
             campaign=self.campaign,
             ids=self.ids[chosen],
             slots=self.slots[chosen],
@@ -74,7 +75,7 @@ class ReportBatch:
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:
-        """The reports of several batches of one campaign, one batch behind the other."""
+        """The reports of several batches of one campaign, one batch behind the other; each once, see `repeats`."""
         if not batches:
             raise DomainError("no batches to concatenate")
         return cls.gathered(iter(batches))
@@ -97,7 +98,7 @@ class ReportBatch:
             payloads.append(batch.payloads)
             numbered.append((batch.views, batch.view_index))
         views = tuple(sorted({view for own, _ in numbered for view in own}))
-        return cls(
+        whole = cls(
             campaign=campaign,
             ids=_emptied(ids),
             slots=_emptied(slots),
@@ -106,15 +107,16 @@ class ReportBatch:
             payloads=Packed.joined(payloads),
             refused=refused,
         )
+        return whole._once()
 
     @classmethod
     def from_reports(cls, reports: Sequence[Report], campaign: Campaign) -> Self:
-        """A batch of single reports, as the client makes them."""
+        """A batch of single reports, as the client makes them; each once, see `repeats`."""
         found = [report.view(campaign) for report in reports]
         views = tuple(sorted(set(found)))
         place = {view: i for i, view in enumerate(views)}
         payloads = b"".join(report.payload for report in reports)
-        return cls(
+        whole = cls(
             campaign=campaign,
             ids=np.frombuffer(b"".join(report.id for report in reports), np.uint8).reshape(len(reports), 16),
             slots=np.array([report.slot for report in reports], dtype=np.uint32),
@@ -124,6 +126,19 @@ class ReportBatch:
                 np.frombuffer(payloads, np.uint8), np.array([len(report.payload) for report in reports], dtype=np.int64)
             ),
         )
+        return whole._once()
+
+    def _once(self) -> Self:
+        """Each report once: of those under one id the first; others than that are refused."""
+        later, first = later_ones(self.ids)
+        if not len(later):
+            return self
+        same = (self.slots[later] == self.slots[first]) & (self.view_index[later] == self.view_index[first])
+        same[same] = same_strings(self.payloads, later[same], first[same])
+        kept = np.ones(len(self), dtype=bool)
+        kept[later] = False
+        refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
+        return replace(self[kept], refused=dict(refused))
 
     # ---- single reports
 

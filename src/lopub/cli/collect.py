@@ -7,7 +7,8 @@ import typer
 
 from lopub.campaign import Campaign
 from lopub.cli.console import say
-from lopub.cli.database import DEFAULT, Database, opened
+from lopub.cli.database import DEFAULT, Database, Grace, opened
+from lopub.terms import GRACE_DAYS
 
 app = typer.Typer(no_args_is_help=True, help="The campaigns of a collector's database.")
 
@@ -16,8 +17,11 @@ app = typer.Typer(no_args_is_help=True, help="The campaigns of a collector's dat
 def open_(
     campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
     database: Database = DEFAULT,
+    grace_days: Grace = GRACE_DAYS,
 ) -> None:
     """Open a campaign: from now on its collector takes reports. A running collector need not be stopped.
+
+    With a schedule it closes by itself, some days of grace after its last day; without one it stays open until it is closed.
 
     Example: `lopub collect open campaign.json --database sqlite:///lopub.db`
     """
@@ -25,8 +29,9 @@ def open_(
     with opened(database, create=True) as store:
         from lopub.service.campaigns import open_campaign
 
-        _, is_new = open_campaign(store, campaign)
-    say(f"campaign {campaign.terms.name} is open{'' if is_new else ' (it was already)'}: /campaigns/{campaign.id}")
+        entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
+    until = "" if entry.closes_on is None else f" until {entry.closes_on}"
+    say(f"campaign {campaign.terms.name} is open{until}{'' if is_new else ' (it was already)'}: /campaigns/{campaign.id}")
 
 
 @app.command()
@@ -58,7 +63,8 @@ def list_campaigns(database: Database = DEFAULT) -> None:
 
         entries = all_campaigns(store)
         for entry in entries:
-            state = "open" if entry.closed is None else f"closed {entry.closed_on}"
+            until = "" if entry.closes_on is None else f" until {entry.closes_on}"
+            state = f"open{until}" if entry.closed is None else f"closed {entry.closed_on}"
             state = state if entry.erased is None else f"{state}, reports deleted"
             say(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state}, {shown_count(store, entry)} reports")
     if not entries:

@@ -1,11 +1,13 @@
 """`lopub count`: reports to counts that add up."""
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lopub.batch import ReportBatch, walk_reports
+from lopub.batch import Noted, ReportBatch, walk_once, walk_reports
 from lopub.campaign import Campaign
 from lopub.cli.console import note, say, working
 from lopub.counts import Counts, is_counts, load_counts
@@ -23,6 +25,9 @@ def count(
 ) -> None:
     """Reduce reports to integer counts, in one pass and little memory; counts of several days or machines add up.
 
+    A report that is there more than once, in one file or in several, counts once. Counts themselves no longer tell: those of the
+    same reports, counted by two calls, count twice.
+
     With mechanism `direct`, counts give the same estimates of attributes and pairs as the reports; with the others,
     `lopub estimate` takes them with `--method moments`.
 
@@ -32,7 +37,9 @@ def count(
         raise StoreError(f"{output} exists already; choose another name or use --force")
     campaign = Campaign.load(campaign_file)
     with working("counting"):
-        parts = [load_counts(file, campaign) if is_counts(file) else counted(walk_reports(file, campaign)) for file in files]
+        added = [load_counts(file, campaign) for file in files if is_counts(file)]
+        reports = [file for file in files if not is_counts(file)]
+        parts = [*added, *([counted_once(reports, campaign)] if reports else [])]
         total = sum(parts[1:], start=parts[0])
     note_refused(total)
     if not len(total):
@@ -40,6 +47,19 @@ def count(
     total.save(output, force=force)
     say(f"{len(total):,} reports of campaign {campaign.id[:16]}… counted, {len(total.tables):,} tables")
     say(f"written: {output}")
+
+
+def counted_once(files: list[Path], campaign: Campaign) -> Counts:
+    """The counts of all reports in these files. Where a report is there more than once, which only the whole walk can tell, the
+    files are walked again without the repetitions."""
+    noted = Noted()
+    total = counted(noted.noting(_walked(files, campaign)))
+    shared = noted.shared()
+    return counted(walk_once(_walked(files, campaign), shared)) if len(shared) else total
+
+
+def _walked(files: list[Path], campaign: Campaign) -> Iterator[ReportBatch]:
+    return chain.from_iterable(walk_reports(file, campaign) for file in files)
 
 
 def read_data(path: Path, campaign: Campaign) -> ReportBatch | Counts:

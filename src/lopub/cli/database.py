@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lopub.errors import StoreError
+from lopub.terms import GRACE_DAYS
 
 if TYPE_CHECKING:
     from lopub.service.store import Store
@@ -17,6 +18,17 @@ NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
 
 Database = Annotated[
     str, typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
+]
+
+Grace = Annotated[
+    int,
+    typer.Option(
+        metavar="N",
+        help="Days after its schedule in which late reports and withdrawals are still taken; then it closes.",
+        envvar="LOPUB_GRACE_DAYS",
+        min=0,
+        max=GRACE_DAYS,
+    ),
 ]
 
 

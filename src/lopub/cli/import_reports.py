@@ -9,13 +9,15 @@ import typer
 from lopub.batch import ReportBatch, walk_reports
 from lopub.campaign import Campaign
 from lopub.cli.console import note, say, working
-from lopub.cli.database import DEFAULT, Database, opened
+from lopub.cli.database import DEFAULT, Database, Grace, opened
+from lopub.terms import GRACE_DAYS
 
 
 def import_reports(
     campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
     reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, Parquet or framed.", show_default=False)],
     database: Database = DEFAULT,
+    grace_days: Grace = GRACE_DAYS,
 ) -> None:
     """Put a file of reports into a collector's database, checked and counted once as if they were sent.
 
@@ -29,7 +31,7 @@ def import_reports(
         from lopub.service.campaigns import open_campaign
         from lopub.service.importing import import_reports as imported
 
-        entry, _ = open_campaign(store, campaign)
+        entry, _ = open_campaign(store, campaign, grace_days=grace_days)
         result = imported(store, entry, reports)
     for reason, n in sorted(result.refused.items()):
         note(f"note: {n:,} reports were refused ({reason})")

@@ -11,7 +11,7 @@ import pyarrow.parquet
 
 from lopub import __version__
 from lopub.dataset import Dataset
-from lopub.domain import Binned
+from lopub.domain import Binned, Domain
 from lopub.files import whole_directory
 from lopub.publication.numbers import drawn
 from lopub.publication.package import package_files
@@ -19,6 +19,8 @@ from lopub.publication.report import report_html
 from lopub.publication.stages import Publication
 from lopub.publication.tables import as_json, estimates
 
+ARROW_TYPES = {"boolean": pa.bool_(), "integer": pa.int64()}
+"""By type of the Table Schema. A binned number is its bin's text, or drawn, and then a number already."""
 FORMAT = 1
 """Of the directory's layout, as the manifest names it."""
 
@@ -76,7 +78,7 @@ def _write_copies(publication: Publication, directory: Path) -> None:
         stem = "synthetic" if number == 1 else f"synthetic-{number}"
         with open(directory / f"{stem}.csv", "wb") as file:
             pa.csv.write_csv(_texts(table), file, pa.csv.WriteOptions(quoting_style="needed"))
-        pa.parquet.write_table(table, directory / f"{stem}.parquet", compression="zstd")
+        pa.parquet.write_table(_typed(table, copy.domain), directory / f"{stem}.parquet", compression="zstd")
 
 
 def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
@@ -88,6 +90,16 @@ def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
                 rng = np.random.default_rng([publication.settings.seed, number, place, 1])
                 values = drawn(attribute, copy.codes[:, place], rng)
                 table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
+    return table
+
+
+def _typed(table: pa.Table, domain: Domain) -> pa.Table:
+    """The table for parquet, which knows types: booleans and integers as such, no answer as null."""
+    for place, attribute in enumerate(domain.attributes):
+        if attribute.type in ARROW_TYPES:
+            column = table.column(place).combine_chunks()
+            values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
+            table = table.set_column(place, attribute.name, values.take(column.indices))
     return table
 
 

@@ -1,19 +1,24 @@
-"""The campaigns of a store: open, close, list, count, withdraw, erase."""
+"""The campaigns of a store: open, close, list, count, withdraw, erase.
 
-import time
-from collections.abc import Iterator, Mapping
+A campaign with a schedule closes by itself at the end of a day that is written down when it is opened: the schedule's last one
+and some days of grace. Nothing happens at that moment that could be missed; whoever looks compares that day with today.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
 from lopub.campaign import Campaign
-from lopub.errors import CampaignClosed, NoCampaign, Reason, TooFewReports
-from lopub.service.store import Store
+from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
+from lopub.service.store import Store, today
 from lopub.service.tables import campaigns, refusals, reports
-from lopub.terms import EPOCH
+from lopub.terms import EPOCH, GRACE_DAYS
 
-SECONDS_A_DAY = 86_400
+LAST_SLOT = (date.max - EPOCH).days
+"""No calendar goes further."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,13 +27,27 @@ class Entry:
 
     number: int
     campaign: Campaign
-    closed: int | None = None
+    closed_by_hand: int | None = None
     """The day, as a slot."""
+    closes: int | None = None
+    """The day at whose end it closes by itself, as a slot; None without a schedule."""
     erased: int | None = None
+    clock: Callable[[], int] = today
+
+    @property
+    def closed(self) -> int | None:
+        """The last day on which it took reports, as a slot; None while it is open. Asked anew each time: days pass."""
+        if self.closed_by_hand is not None:
+            return self.closed_by_hand
+        return self.closes if self.closes is not None and self.closes < self.clock() else None
 
     @property
     def closed_on(self) -> date | None:
-        return None if self.closed is None else EPOCH + timedelta(days=self.closed)
+        return _day(self.closed)
+
+    @property
+    def closes_on(self) -> date | None:
+        return _day(self.closes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,57 +63,73 @@ class Tally:
         return sum(self.slots.values())
 
 
-def today() -> int:
-    """This day in UTC, as a slot."""
-    return int(time.time() // SECONDS_A_DAY)
+def _day(slot: int | None) -> date | None:
+    return None if slot is None else EPOCH + timedelta(days=slot)
 
 
-def open_campaign(store: Store, campaign: Campaign) -> tuple[Entry, bool]:
-    """The campaign, taking reports from now on; and whether it is new. A closed one stays closed."""
-    values = {"id": bytes.fromhex(campaign.id), "body": campaign.canonical_bytes}
+def open_campaign(store: Store, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:
+    """The campaign, taking reports from now on; and whether it is new. A closed one stays closed, an open one keeps its day."""
+    if not 0 <= grace_days <= GRACE_DAYS:
+        raise DomainError(f"grace_days must lie in 0..{GRACE_DAYS}, got {grace_days}")
+    schedule = campaign.terms.schedule
+    closes = min(schedule.slots[-1] + grace_days, LAST_SLOT) if schedule else None
+    values = {"id": bytes.fromhex(campaign.id), "body": campaign.canonical_bytes, "closes": closes}
     with store.writing() as connection:
         inserted = store.upsert(campaigns).values(values).on_conflict_do_nothing(index_elements=["id"])
         is_new = connection.execute(inserted.returning(campaigns.c.number)).first() is not None
-        entry = _entry(connection, campaign.id, campaign)
-    if entry.closed is not None:
-        raise _closed(campaign.id)
+        entry = _entry(store, connection, campaign.id, campaign)
+        if entry.closed is not None:
+            raise _closed(entry)  # and what was inserted is undone
     return entry, is_new
 
 
 def close_campaign(store: Store, campaign_id: str) -> Entry:
     """The campaign, taking no more reports; closing it again changes nothing."""
     with store.writing() as connection:
-        chosen = campaigns.c.id == bytes.fromhex(campaign_id)
-        connection.execute(update(campaigns).where(chosen, campaigns.c.closed.is_(None)).values(closed=today()))
-        return _entry(connection, campaign_id)
+        if _entry(store, connection, campaign_id).closed is None:
+            chosen = campaigns.c.id == bytes.fromhex(campaign_id)
+            connection.execute(update(campaigns).where(chosen, campaigns.c.closed.is_(None)).values(closed=store.today()))
+        return _entry(store, connection, campaign_id)
 
 
 def find_campaign(store: Store, campaign_id: str) -> Entry:
     with store.reading() as connection:
-        return _entry(connection, campaign_id)
+        return _entry(store, connection, campaign_id)
 
 
 def all_campaigns(store: Store) -> list[Entry]:
     """Every campaign, by name."""
     with store.reading() as connection:
         rows = connection.execute(select(campaigns)).all()
-    entries = [_from_row(row.number, row.body, row.closed, row.erased) for row in rows]
+    entries = [_from_row(store, row) for row in rows]
     return sorted(entries, key=lambda entry: (entry.campaign.terms.name, entry.campaign.id))
 
 
-def _entry(connection: Connection, campaign_id: str, campaign: Campaign | None = None) -> Entry:
+def _entry(store: Store, connection: Connection, campaign_id: str, campaign: Campaign | None = None) -> Entry:
     row = connection.execute(select(campaigns).where(campaigns.c.id == bytes.fromhex(campaign_id))).one_or_none()
     if row is None:
         raise NoCampaign(f"there is no campaign {campaign_id[:16]}… here")
-    return _from_row(row.number, row.body, row.closed, row.erased, campaign)
+    return _from_row(store, row, campaign)
 
 
-def _from_row(number: int, body: bytes, closed: int | None, erased: int | None, campaign: Campaign | None = None) -> Entry:
-    return Entry(number=number, campaign=campaign or Campaign.from_bytes(body), closed=closed, erased=erased)
+def _from_row(store: Store, row: Row[Any], campaign: Campaign | None = None) -> Entry:
+    return Entry(
+        number=row.number,
+        campaign=campaign or Campaign.from_bytes(row.body),
+        closed_by_hand=row.closed,
+        closes=row.closes,
+        erased=row.erased,
+        clock=lambda: store.today(),
+    )
 
 
-def _closed(campaign_id: str) -> CampaignClosed:
-    return CampaignClosed(f"campaign {campaign_id[:16]}… is closed")
+def _closed(entry: Entry) -> CampaignClosed:
+    said = (
+        "is closed"
+        if entry.closed_by_hand is not None
+        else f"is closed since the end of its schedule and grace, {entry.closes_on}"
+    )
+    return CampaignClosed(f"campaign {entry.campaign.id[:16]}… {said}")
 
 
 def withdraw(store: Store, entry: Entry, hashed_id: bytes) -> None:
@@ -102,7 +137,7 @@ def withdraw(store: Store, entry: Entry, hashed_id: bytes) -> None:
     name = {"campaign": entry.number, "hash": hashed_id}
     with store.writing() as connection:
         if not store.open_numbers(connection, {entry.number}):
-            raise _closed(entry.campaign.id)
+            raise _closed(entry)
         emptied = store.upsert(reports).values(**name, slot=None, content=None)
         connection.execute(
             emptied.on_conflict_do_update(index_elements=["campaign", "hash"], set_={"slot": None, "content": None})
@@ -135,11 +170,11 @@ def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
     return {Reason(reason): n for reason, n in sorted(rows)}
 
 
-def overdue(store: Store, day: int) -> Iterator[Entry]:
+def overdue(store: Store) -> Iterator[Entry]:
     """Closed campaigns whose days of retention are over, and that still have their reports."""
     for entry in all_campaigns(store):
         kept_for = entry.campaign.terms.retention_days
-        if kept_for and entry.closed is not None and entry.erased is None and day > entry.closed + kept_for:
+        if kept_for and entry.closed is not None and entry.erased is None and store.today() > entry.closed + kept_for:
             yield entry
 
 
@@ -152,5 +187,5 @@ def erase(store: Store, entry: Entry) -> int:
         n = connection.execute(delete(reports).where(reports.c.campaign == entry.number)).rowcount
     store.scrub()
     with store.writing() as connection:
-        connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=today()))
+        connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=store.today()))
     return n

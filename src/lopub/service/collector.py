@@ -8,7 +8,7 @@ from contextlib import suppress
 from starlette.concurrency import run_in_threadpool
 
 from lopub.errors import CampaignClosed, LopubError, NoCampaign
-from lopub.service.campaigns import Entry, erase, find_campaign, overdue, today
+from lopub.service.campaigns import Entry, erase, find_campaign, overdue
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
 from lopub.service.settings import Settings
@@ -85,6 +85,6 @@ class Collector:
 
 
 def erase_overdue(store: Store) -> None:
-    for entry in overdue(store, today()):
+    for entry in overdue(store):
         n = erase(store, entry)
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16], rows=n)

@@ -15,7 +15,9 @@ class CampaignState(BaseModel):
     min_reports: int
     open: bool
     closed: str | None
-    """The day, in UTC."""
+    """The day, in UTC, from which its retention counts."""
+    closes: str | None
+    """The day, in UTC, at whose end it closes by itself: the last of its days of grace; null without a schedule."""
     erased: bool
     """Whether its reports were deleted at the end of their retention."""
 
@@ -48,6 +50,7 @@ def state_of(entry: Entry) -> CampaignState:
         min_reports=terms.min_reports,
         open=day is None,
         closed=None if day is None else str(day),
+        closes=None if entry.closes_on is None else str(entry.closes_on),
         erased=entry.erased is not None,
     )
 

@@ -128,18 +128,22 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         ),
     )
     async def opened(id: str, request: Request, response: Response) -> CampaignState:
-        """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id."""
+        """Open a campaign: the body is its canonical bytes, whose SHA-256 is the id.
+
+        Without a schedule it stays open until it is closed. With one it closes by itself, some days of grace after its last day:
+        until then, reports made within the schedule are still taken, and withdrawals too.
+        """
         if media_type_of(request.scope) != "application/json":
             raise Problem(Kind.MEDIA_TYPE, "a campaign comes as application/json")
         body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
         campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
-        entry, is_new = await run_in_threadpool(open_campaign, store, campaign)
+        entry, is_new = await run_in_threadpool(open_campaign, store, campaign, grace_days=settings.grace_days)
         response.status_code = 201 if is_new else 200
         return state_of(collector.remember(entry))
 
     @app.post("/campaigns/{id}/close", dependencies=manage, responses=problems(Kind.UNKNOWN_CAMPAIGN, *TOKEN, *STORE))
     async def closed(id: str) -> CampaignState:
-        """Close a campaign: no more reports, no more withdrawals. Closing it again changes nothing."""
+        """Close a campaign: no more reports, no more withdrawals; its retention begins. Closing it again changes nothing."""
         await collector.entry(id)
         entry = await run_in_threadpool(close_campaign, store, id)
         return state_of(collector.remember(entry))

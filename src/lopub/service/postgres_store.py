@@ -1,5 +1,6 @@
 """The store for production: PostgreSQL through psycopg 3; any number of collectors may share it."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,17 @@ CONNECTION = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
 }
+READ_ONLY, FORBIDDEN = "25006", "42501"
+REFUSALS = {
+    r"pg_hba\.conf": "does not let this user in from here; see the server's pg_hba.conf",
+    r"failed to resolve host": "names a host that is not known; check the address",
+    r"password authentication failed": "refuses this user's password; give the right one",
+    r"no password supplied": "asks for a password; give one, in the address or in PGPASSWORD",
+    r'database ".*" does not exist': "is not on this server; make it with createdb, or check the name",
+    r'role ".*" (does not exist|is not permitted)': "does not let this user log in; check the user's name",
+}
+"""Where a connection is refused for good, by what libpq says: it gives no code. Where the server speaks another language than
+English, the database is just out of reach."""
 MIGRATION_LOCK = 0x6C6F707562
 """One process at a time looks at the schema."""
 
@@ -66,6 +78,14 @@ class PostgresStore(Store):
 
     def _is_full(self, error: BaseException) -> bool:
         return getattr(error, "sqlstate", None) == DISK_FULL
+
+    def _wrong(self, error: BaseException) -> str | None:
+        state = getattr(error, "sqlstate", None)
+        if state == FORBIDDEN:
+            return "does not let this user make or use the collector's tables; make the user the owner of the database"
+        if state == READ_ONLY:
+            return "can only be read from; is it a replica? Use the server that it copies"
+        return next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None) if state is None else None
 
 
 def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:

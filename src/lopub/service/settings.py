@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lopub.errors import DomainError, StoreError
+from lopub.terms import GRACE_DAYS
 
 PREFIX = "LOPUB_"
 """Before the name of a setting in the environment."""
@@ -31,6 +32,8 @@ class Settings:
     """Reports that may wait for a commit; beyond it, requests are sent away for a while."""
     connections: int = 1024
     """Connections at a time."""
+    grace_days: int = GRACE_DAYS
+    """Days between the end of a campaign's schedule and its close, for campaigns that are opened from now on."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -38,6 +41,8 @@ class Settings:
                 raise DomainError(f"setting {field.name} must be {_KINDS[_type(field.name)]}")
         if not 0 <= self.port < 2**16:
             raise DomainError(f"setting port must lie in 0..65535, got {self.port}")
+        if not 0 <= self.grace_days <= GRACE_DAYS:
+            raise DomainError(f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}")
         for name in ("body_bytes", "request_reports", "receive_seconds", "queue_reports", "connections"):
             if getattr(self, name) < 1:
                 raise DomainError(f"setting {name} must be at least 1, got {getattr(self, name)}")

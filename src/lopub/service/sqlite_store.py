@@ -35,10 +35,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self._path = path
         self._held: int | None = None
-        if create:
-            _make(path)
-        elif not path.is_file():
-            raise StoreError(f"there is no database {path}")
+        _check(path, create=create)
         address = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"})
         engine = create_engine(address, hide_parameters=True, connect_args={"check_same_thread": False})
         event.listen(engine, "connect", _prepare)
@@ -101,13 +98,49 @@ class SqliteStore(Store):
             return shutil.disk_usage(self._path.parent).free < SMALLEST_SPACE
         return bool(code == sqlite3.SQLITE_FULL)
 
+    def _wrong(self, error: BaseException) -> str | None:
+        return _WRONG.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
 
-def _make(path: Path) -> None:
-    """An empty file that only its owner can read, unless there is one."""
+
+_WRONG = {
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database; choose another file, or a name that is free",
+    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup into a new file",
+    sqlite3.SQLITE_READONLY: "can only be read; change the permissions of the file and of its directory",
+    sqlite3.SQLITE_PERM: "may not be opened by this user; change the permissions of the file and of its directory",
+}
+
+
+def _check(path: Path, *, create: bool) -> None:
+    """Refuse what is not a file that can be written to, before anything is. create: make an empty one, which only its owner can
+    read, where there is none."""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        os.close(os.open(path, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
+    except FileNotFoundError:
+        raise StoreError(f"there is no {f'directory {path.parent}' if create else f'database {path}'}") from None
+    except IsADirectoryError:
+        raise StoreError(f"database {path} is a directory; name a file in it, as in sqlite:///{path / 'lopub.db'}") from None
+    except PermissionError:
+        raise StoreError(f"database {path} may not be read and written by this user; change its permissions") from None
     except OSError as error:
         raise StoreError(f"cannot open database {path}: {error.strerror}") from None
+    try:
+        tables = _tables(path)
+    except sqlite3.DatabaseError as error:
+        wrong = _WRONG.get(error.sqlite_errorcode & 0xFF)
+        if wrong is None:
+            return  # whatever it is, opening it in earnest will tell
+        raise StoreError(f"database {path} {wrong}") from None
+    if tables and "alembic_version" not in tables:
+        raise StoreError(f"database {path} is of another program; choose another file, or a name that is free")
+
+
+def _tables(path: Path) -> set[str]:
+    """The tables of a file, which stays as it is: even to prepare it for our use would change it."""
+    connection = sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)
+    try:
+        return {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    finally:
+        connection.close()
 
 
 def _prepare(connection: Any, _: Any) -> None:

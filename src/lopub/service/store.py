@@ -5,6 +5,7 @@ once; another one is refused. What the two kinds share is here; each brings its 
 """
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,13 +13,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, or_, select
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
 from lopub.service.schema import bring_up_to_date
 from lopub.service.tables import campaigns, refusals, reports
+
+SECONDS_A_DAY = 86_400
+
+
+def today() -> int:
+    """This day in UTC, as a slot."""
+    return int(time.time() // SECONDS_A_DAY)
 
 
 class Row(NamedTuple):
@@ -74,6 +82,8 @@ class Store(ABC):
     def __init__(self, engine: Engine, name: str) -> None:
         self.name = name
         """The database's address without its password."""
+        self.today: Callable[[], int] = today
+        """The clock by which campaigns close."""
         self._engine = engine
         self._turn = threading.Lock()  # writers of this process wait for each other here, in order, not in the database
 
@@ -108,6 +118,10 @@ class Store(ABC):
     def _is_full(self, error: BaseException) -> bool:
         """Whether a driver's error means that there is no space left."""
 
+    @abstractmethod
+    def _wrong(self, error: BaseException) -> str | None:
+        """What a driver's error says is wrong for good, as the end of a sentence; None where trying again may help."""
+
     def hold(self) -> None:  # noqa: B027 (PostgreSQL takes any number of writers)
         """Become the one process that takes reports, where there can only be one."""
 
@@ -136,9 +150,9 @@ class Store(ABC):
         """Failures of the database as errors of ours: without statements, which hold content."""
         try:
             yield
-        except (IntegrityError, ProgrammingError, DataError):
-            raise  # a bug of ours
         except DBAPIError as error:
+            if isinstance(error, IntegrityError | ProgrammingError | DataError) and self._wrong(error.orig or error) is None:
+                raise  # a bug of ours
             raise self.failure(error.orig or error) from None
         except NoConnection:
             raise StoreUnavailable(f"database {self.name} has no connection left; try again later") from None
@@ -147,6 +161,8 @@ class Store(ABC):
         """A driver's error as one of ours."""
         if self._is_full(error):
             return StorageFull(f"database {self.name} has no space left; make room, then the same can be sent again")
+        if (wrong := self._wrong(error)) is not None:
+            return StoreError(f"database {self.name} {wrong}")
         return StoreUnavailable(f"database {self.name} is out of reach ({type(error).__name__}); try again later")
 
     def close(self) -> None:
@@ -178,7 +194,11 @@ class Store(ABC):
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
         """Those of the campaigns that are open; they stay so until the end of the transaction."""
-        chosen = select(campaigns.c.number).where(campaigns.c.number.in_(sorted(numbers)), campaigns.c.closed.is_(None))
+        chosen = select(campaigns.c.number).where(
+            campaigns.c.number.in_(sorted(numbers)),
+            campaigns.c.closed.is_(None),
+            or_(campaigns.c.closes.is_(None), campaigns.c.closes >= self.today()),
+        )
         return set(connection.execute(chosen.with_for_update(read=True)).scalars())
 
     def _count(self, connection: Connection, refused: Mapping[tuple[int, Reason], int]) -> None:

@@ -6,7 +6,7 @@ withdrawn report leaves its name without content: whatever comes later under tha
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The version of the schema that this program writes: the newest migration."""
 
 metadata = MetaData()
@@ -17,7 +17,8 @@ campaigns = Table(
     Column("number", Integer, primary_key=True),  # what a report's row carries instead of 32 bytes
     Column("id", LargeBinary(32), nullable=False, unique=True),
     Column("body", LargeBinary, nullable=False),  # the canonical bytes
-    Column("closed", Integer),  # the day, as a slot; null while open
+    Column("closed", Integer),  # the day on which somebody closed it, as a slot
+    Column("closes", Integer),  # the day at whose end it closes by itself, as a slot; null without a schedule
     Column("erased", Integer),  # the day on which retention deleted the reports
 )
 

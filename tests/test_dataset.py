@@ -546,9 +546,23 @@ def test_a_typed_answer_outside_the_domain_is_never_repeated(value: object) -> N
     assert "20471142" not in everything_said(refusal.value)
 
 
+def test_all_mistakes_of_a_table_are_told_at_once_by_attribute_and_record(tmp_path: Path) -> None:
+    domain = Domain((Categorical(name="drink", values=("tea", "wine")), IntegerRange(name="age", minimum=1, maximum=4)))
+    rows = ["tea,1", f"{SECRET},2", "wine,x", *[f"{SECRET}{i},9" for i in range(6)], "wine,7"]
+    (tmp_path / "table.csv").write_text("drink,age\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DomainError) as refusal:
+        Dataset.read_csv(tmp_path / "table.csv", domain, coded=False)
+    assert str(refusal.value).splitlines() == [
+        f"{tmp_path / 'table.csv'} has 3 mistakes:",
+        "- records 2, 4, 5 and 4 more: attribute 'drink' does not list this value (2 candidates): it takes tea, wine",
+        "- record 3: attribute 'age' takes an integer; this text is none",
+        "- records 4, 5, 6 and 4 more: attribute 'age' takes integers from 1 to 4; this one is outside",
+    ]
+
+
 @pytest.mark.parametrize("coded", [None, True])
 def test_a_text_that_is_no_candidate_number_is_never_repeated(tmp_path: Path, coded: bool | None) -> None:
-    with pytest.raises(DomainError, match=r"^record 1: attribute 'sex'") as refusal:
+    with pytest.raises(DomainError, match=r"^records? 1( and 2)?: attribute 'sex'") as refusal:
         codes_of(tmp_path, f"sex\n{SECRET}\n1\n", Domain((SEX,)), coded=coded)
     assert SECRET not in everything_said(refusal.value)
 

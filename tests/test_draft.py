@@ -337,7 +337,7 @@ def test_a_draft_may_leave_out_what_goes_without_saying(tmp_path):
         ('{"name": "t"}', "schema is missing"),
         ('{"schema": {"fields": []}, "name": "t"}', "a domain needs 1 to 4,096 attributes, got 0"),
         (
-            '{"schema": {"fields": [{"type": "text"}]}}',
+            '{"name": "t", "schema": {"fields": [{"type": "text"}]}}',
             r"schema\.fields\[0\]\.type must be one of string, boolean, integer, number",
         ),
         ("{", "no valid JSON at line 1, column 2"),
@@ -357,3 +357,61 @@ def test_a_draft_that_cannot_be_is_refused_with_its_path(tmp_path, text, message
 def test_a_draft_that_is_not_there_is_told(tmp_path):
     with pytest.raises(StoreError, match=r"cannot read draft .*/nowhere: No such file or directory"):
         draft_from_file(tmp_path / "nowhere")
+
+
+def refusal_of(tmp_path, draft):
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(draft))
+    with pytest.raises(CampaignError) as refusal:
+        draft_from_file(path)
+    return str(refusal.value).removeprefix(f"{path}: ")
+
+
+def test_all_mistakes_of_a_draft_are_told_at_once_by_field_name(tmp_path):
+    fields = [
+        {"name": "drink", "type": "string", "categories": ["tea", "tea"], "title": 5, "colour": "red"},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 60, "maximum": 25}},
+        {"name": "pay", "type": "number", "bins": {"edges": ["2", "1"]}},
+        {"name": "happy", "type": "boolean"},
+        {"name": "happy", "type": "boolean"},
+        {"name": "shoe", "type": "decimal"},
+        {"name": "hat", "type": "integer"},
+        "scarf",
+    ]
+    draft = {"name": "Bad Name", "min_reports": 0, "colour": "red", "language": 7, "schema": {"fields": fields, "extra": 1}}
+    assert refusal_of(tmp_path, draft).splitlines() == [
+        "the draft has 14 mistakes:",
+        "- schema.extra is not known to format 1",
+        "- attribute 'drink' lists the same candidate twice",
+        "- field 'drink': colour is not known to format 1",
+        "- field 'drink': title must be a text",
+        "- attribute 'age' has the minimum 60 above the maximum 25",
+        "- attribute 'pay' has bin edges out of order; each must be above the one before",
+        "- field 'shoe': type must be one of string, boolean, integer, number",
+        "- field 'hat': constraints.minimum is missing",
+        "- schema.fields[7] must be an object",
+        "- name must be 1 to 100 small letters, digits, dots, hyphens or underscores, the first a letter or digit",
+        "- colour is not known to format 1",
+        "- language must be a text",
+        "- min_reports must be at least 1, got 0",
+        "- a domain lists the same attribute twice: 'happy'",
+    ]
+
+
+def test_a_single_mistake_of_a_draft_is_one_sentence(tmp_path):
+    fields = [{"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}, {"name": "a", "type": "boolean"}]
+    assert refusal_of(tmp_path, {"name": "t", "schema": {"fields": fields}}) == "a domain lists the same attribute twice: 'a'"
+
+
+def test_a_finished_campaign_is_told_from_a_draft(tmp_path):
+    campaign = make_campaign(Domain((Boolean(name="a"),)), Terms(name="t"), Wish(epsilon=1))
+    told = refusal_of(tmp_path, json.loads(campaign.canonical_bytes))
+    assert told.startswith("this is a finished campaign, not a draft; for another campaign with the same questions")
+
+
+def test_crowded_filters_are_refused_without_trying_every_salt(monkeypatch):
+    """32,768 candidates in 10,668,000 filters: fifty collisions are expected, whatever the salt."""
+    monkeypatch.setattr("lopub.draft._salted", lambda *_: pytest.fail("a salt was tried"))
+    domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(15)))
+    with pytest.raises(CampaignError, match="give 10,668,000 filters, too few for 32,768 candidates; raise bits"):
+        make_campaign(domain, Terms(name="t"), Wish(flip_probability=0.5, jointly=True))

@@ -19,10 +19,12 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 from lopub.domain import Attribute, Domain
-from lopub.errors import DomainError, StoreError
+from lopub.errors import DomainError, StoreError, all_of
 from lopub.files import whole_file
 
 Codes = NDArray[np.uint16]
+N_ROWS = 3
+"""Records that a message names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +74,14 @@ class Dataset:
         table = read_texts(path)
         missing = [name for name in domain.names if name not in table.column_names]
         if missing:
-            raise DomainError(f"{path} has no column {missing[0]!r}; its columns are {', '.join(table.column_names[:12])}")
+            raise DomainError(
+                f"{path} has no column {', '.join(map(repr, missing[:12]))}; its columns are {', '.join(table.column_names[:12])}"
+            )
         columns = [table[name] for name in domain.names]
         if coded is None:
             coded = looks_coded(columns, domain)
         read = _code_of_text if coded else _index_of_text
-        coder = [_coded_column(column, attribute, read) for column, attribute in zip(columns, domain.attributes, strict=True)]
-        return cls(domain, _stacked(coder))
+        return cls(domain, _coded(columns, domain, read, str(path)))
 
     @classmethod
     def from_arrow(cls, table: Any, domain: Domain) -> Self:
@@ -90,8 +93,7 @@ class Dataset:
         for name in domain.names:
             if name not in arrow.column_names:
                 raise DomainError(f"the table has no column {name!r}")
-        pairs = [(arrow[attribute.name], attribute) for attribute in domain.attributes]
-        return cls(domain, _stacked([_coded_column(column, attribute, _index_of_value) for column, attribute in pairs]))
+        return cls(domain, _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table"))
 
     # ---- out
 
@@ -242,8 +244,20 @@ def _fits(texts: Sequence[str], attribute: Attribute, read: Read) -> bool:
     return True
 
 
-def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> NDArray[np.uint16]:
-    """Look every distinct value up once; a value outside the domain is told by its row."""
+def _coded(columns: Sequence[pa.ChunkedArray], domain: Domain, read: Read, where: str) -> Codes:
+    """All columns as candidate numbers. Whatever is outside the domain is told at once, by attribute and record."""
+    coded, mistakes = [], []
+    for column, attribute in zip(columns, domain.attributes, strict=True):
+        codes, wrong = _coded_column(column, attribute, read)
+        coded.append(codes)
+        mistakes += wrong
+    if mistakes:
+        raise DomainError(all_of(mistakes, where))
+    return np.asfortranarray(np.stack(coded, axis=1))
+
+
+def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> tuple[NDArray[np.uint16], list[str]]:
+    """Look every distinct value up once; and what is wrong with which records."""
     if pa.types.is_dictionary(column.type):  # its own dictionary may hold what no record says
         column = column.cast(column.type.value_type)
     try:
@@ -253,21 +267,32 @@ def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> 
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
     indices = encoded.indices.to_numpy(zero_copy_only=False)
-    lookup = np.empty(len(encoded.dictionary), dtype=np.uint16)
+    lookup = np.zeros(len(encoded.dictionary), dtype=np.uint16)
+    wrong: dict[str, list[int]] = {}
     for i, value in enumerate(encoded.dictionary.to_pylist()):
         try:
             lookup[i] = read(attribute, value)
         except DomainError as error:
-            raise DomainError(f"record {int(np.argmax(indices == i)) + 1:,}: {error}") from None
-    coded: NDArray[np.uint16] = lookup[indices]
-    return coded
+            wrong.setdefault(str(error), []).append(i)
+    mistakes = [f"{_records(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
+    return lookup[indices], mistakes
+
+
+def _records(rows: NDArray[np.int64]) -> str:
+    """The first of these rows as people count, and how many more there are.
+
+    >>> _records(np.array([1])), _records(np.array([1, 4])), _records(np.arange(9))
+    ('record 2', 'records 2 and 5', 'records 1, 2, 3 and 6 more')
+    """
+    first = [f"{row + 1:,}" for row in rows[:N_ROWS].tolist()]
+    if len(rows) == 1:
+        return f"record {first[0]}"
+    if len(rows) > len(first):
+        return f"records {', '.join(first)} and {len(rows) - len(first):,} more"
+    return f"records {', '.join(first[:-1])} and {first[-1]}"
 
 
 def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:
     missing = codes == attribute.size - 1 if attribute.missing else None
     indices = pa.array(codes.astype(np.int32), mask=missing)
     return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.answer_texts, pa.string()), ordered=attribute.ordered)
-
-
-def _stacked(columns: Sequence[NDArray[np.uint16]]) -> Codes:
-    return np.asfortranarray(np.stack(columns, axis=1))

@@ -7,13 +7,14 @@ An attribute turns an answer into the number of a candidate and back. Four kinds
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 from lopub.canonical import LARGEST_INTEGER, Json, decimal_text, without_defaults
-from lopub.errors import CampaignError, DomainError
+from lopub.errors import CampaignError, DomainError, all_of
 from lopub.texts import check_text, check_texts, composed_or_empty, composed_texts
 
 MOST_CANDIDATES = 2**16
@@ -21,6 +22,8 @@ MOST_CANDIDATES = 2**16
 MOST_ATTRIBUTES = 4096
 MOST_CANDIDATES_IN_ALL = 2**18
 """Of all attributes together."""
+LONGEST_SHOWN = 40
+"""Characters of a candidate in a message."""
 
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
@@ -106,9 +109,8 @@ class Attribute(ABC):
         return None if text == "" else self._parsed(text)
 
     def _unlisted(self) -> DomainError:
-        return DomainError(
-            f"attribute {self.name!r} does not list this value ({self.size} candidates); add it to the campaign or map it"
-        )
+        allowed = _few(tuple(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…" for text in self.answer_texts))
+        return DomainError(f"attribute {self.name!r} does not list this value ({self.size} candidates): it takes {allowed}")
 
     def _wrong_type(self, wanted: str, value: object) -> DomainError:
         return DomainError(f"attribute {self.name!r} takes {wanted}, got {type(value).__name__}")
@@ -226,6 +228,8 @@ class IntegerRange(Attribute):
     def __post_init__(self) -> None:
         if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (self.minimum, self.maximum)):
             raise DomainError(f"attribute {self.name!r} needs an integer as minimum and as maximum")
+        if self.minimum > self.maximum:
+            raise DomainError(f"attribute {self.name!r} has the minimum {self.minimum} above the maximum {self.maximum}")
         if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
             raise DomainError(
                 f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use a number with bin edges"
@@ -344,7 +348,8 @@ class Domain:
         if not 1 <= len(self.attributes) <= MOST_ATTRIBUTES:
             raise DomainError(f"a domain needs 1 to {MOST_ATTRIBUTES:,} attributes, got {len(self.attributes)}")
         if len(self._position_of) < len(self.attributes):
-            raise DomainError("a domain lists the same attribute twice")
+            twice = tuple(repr(name) for name, n in Counter(self.names).items() if n > 1)
+            raise DomainError(f"a domain lists the same attribute twice: {_few(twice)}")
         if (n := sum(self.sizes)) > MOST_CANDIDATES_IN_ALL:
             raise DomainError(f"a domain's attributes may have {MOST_CANDIDATES_IN_ALL:,} candidates in all, got {n:,}; use bins")
 
@@ -379,16 +384,28 @@ class Domain:
         """The record as candidate numbers, in order; it must answer every attribute and no other."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
-        if len(record) != len(self) or any(name not in record for name in self.names):
-            raise self._misfit(record)
-        return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
+        try:
+            if len(record) == len(self):
+                return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
+        except (KeyError, DomainError):
+            pass  # said below, with whatever else is wrong
+        raise DomainError(all_of(self._mistakes(record), "the record"))
 
-    def _misfit(self, record: Mapping[str, Value]) -> DomainError:
-        for name in self.names:
-            if name not in record:
-                return DomainError(f"the record lacks attribute {name!r}; give None for no answer")
-        unknown = min(str(name) for name in record if name not in self._position_of)
-        return DomainError(f"the record has an attribute {unknown!r} that the campaign does not ask for")
+    def _mistakes(self, record: Mapping[str, Value]) -> list[str]:
+        """All that keeps a record from being one of this domain, attribute by attribute; never an answer."""
+        found = []
+        for attribute in self.attributes:
+            try:
+                if attribute.name in record:
+                    attribute.index(record[attribute.name])
+                elif attribute.missing:
+                    found.append(f"the record lacks attribute {attribute.name!r}; give null (None in Python) for no answer")
+                else:
+                    found.append(f"the record lacks attribute {attribute.name!r}, which must be answered")
+            except DomainError as error:
+                found.append(str(error))
+        unknown = sorted(str(name) for name in record if name not in self._position_of)
+        return found + [f"the record has an attribute {name!r} that the campaign does not ask for" for name in unknown]
 
     def to_json(self) -> dict[str, Json]:
         """The Table Schema."""

@@ -5,16 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import TypeVar
 
 from lopub.campaign import LONGEST_FILE, Campaign
-from lopub.canonical import Members, parse
+from lopub.canonical import Json, Members, parse
 from lopub.choice import FEWEST_CELLS, fill_cells, ranked, usual_choices
-from lopub.domain import Domain
-from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
+from lopub.domain import Attribute, Domain
+from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError, all_of
 from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
-from lopub.mechanism.bloom import MOST_HASHED, BloomChannel
-from lopub.schema import domain_from_json
+from lopub.mechanism.bloom import BloomChannel
+from lopub.schema import attribute_from_json
 from lopub.terms import Terms, terms_from_json
 from lopub.view import AllAttributes, Fill, Sample, ViewRule
 
@@ -25,10 +26,16 @@ MOST_SALTS = 1000
 MOST_COLLISIONS = 30
 """Expected collisions of filters, above which MOST_SALTS tries succeed with a probability below 1e-10."""
 
+_TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins"}
+"""The members of a field that only make sense with one another."""
 BY_ODDS: dict[str, Callable[[dict[int, int]], Mechanism]] = {"direct": Direct, "subset": Subset, "unary": Unary}
 """Mechanisms whose noise is the odds e^eps."""
 Bits = int | Mapping[str, int]
 Build = Callable[[Mechanism], Campaign]
+
+
+class FinishedCampaign(CampaignError):
+    """A campaign where a draft of one is expected."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +56,9 @@ class Wish:
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):
-            raise CampaignError("give either epsilon or flip_probability")
+            raise CampaignError(
+                "give either epsilon or flip_probability (on the command line --epsilon E or --flip-probability F), and not both"
+            )
         if self.mechanism is not None and self.mechanism not in Mechanism.known:
             raise CampaignError(f"mechanism must be one of {', '.join(sorted(Mechanism.known))}, got {self.mechanism!r}")
         filters = (self.n_bits, self.n_hashes, self.false_positive_rate)
@@ -66,18 +75,91 @@ class Wish:
 
 
 def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
-    """The fields and terms of a draft: a campaign without mechanism and privacy, in any spelling of JSON."""
+    """The fields and terms of a draft: a campaign without mechanism and privacy, in any spelling of JSON.
+
+    Whatever is wrong with it is told at once, field by field.
+    """
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise StoreError(f"cannot read draft {path}: {error.strerror}") from None
     try:
-        members = Members(parse(data), "")
-        domain, terms = domain_from_json(members.members("schema")), terms_from_json(members)
-        members.done()
-        return domain, terms
+        return _draft(parse(data))
+    except FinishedCampaign as error:
+        raise FinishedCampaign(f"{path}: {error}") from None
     except (CampaignError, DomainError) as error:
         raise CampaignError(f"{path}: {error}") from None
+
+
+def _draft(value: Json) -> tuple[Domain, Terms]:
+    members = Members(value, "")
+    if "format" in members and "mechanism" in members:
+        raise FinishedCampaign(
+            "this is a finished campaign, not a draft; for another campaign with the same questions, take format, mechanism and"
+            " privacy out of it"
+        )
+    mistakes: list[str] = []
+    attributes = _attributes(members, mistakes)
+    terms = _terms(members, mistakes)
+    if not mistakes or attributes:
+        _noting(mistakes, lambda: Domain(tuple(attributes)))
+    if mistakes or terms is None:
+        raise CampaignError(all_of(mistakes, "the draft"))
+    return Domain(tuple(attributes)), terms
+
+
+Result = TypeVar("Result")
+
+
+def _noting(mistakes: list[str], read: Callable[[], Result], prefix: str = "") -> Result | None:
+    """What comes of reading; a mistake is noted, and nothing comes of it."""
+    try:
+        return read()
+    except (CampaignError, DomainError) as error:
+        mistakes.append(str(error) if str(error).startswith("attribute ") else f"{prefix}{error}")
+        return None
+
+
+def _attributes(members: Members, mistakes: list[str]) -> list[Attribute]:
+    """The fields that can be; what is wrong with the others goes to the mistakes, by name."""
+    schema = _noting(mistakes, lambda: members.members("schema"))
+    fields = _noting(mistakes, lambda: schema.items("fields")) if schema is not None else None
+    if schema is not None:
+        _noting(mistakes, schema.done)
+    found = [_attribute(item, f"schema.fields[{i}]", mistakes) for i, item in enumerate(fields or [])]
+    return [attribute for attribute in found if attribute is not None]
+
+
+def _attribute(item: Json, where: str, mistakes: list[str]) -> Attribute | None:
+    """A field. Members that hang together are read together, every other one alone."""
+    if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
+        return _noting(mistakes, lambda: attribute_from_json(item, where))
+    before, prefix = len(mistakes), f"field {name!r}: "
+    together = {key: value for key, value in item.items() if key in _TOGETHER}
+    _noting(mistakes, lambda: attribute_from_json(together, ""), prefix)
+    for key in sorted(set(item) - set(together)):
+        alone: Json = {"name": "alone", "type": "boolean", key: item[key]}
+        _noting(mistakes, lambda alone=alone: attribute_from_json(alone, ""), prefix)  # type: ignore[misc]
+    return attribute_from_json(item, where) if len(mistakes) == before else None
+
+
+def _terms(members: Members, mistakes: list[str]) -> Terms | None:
+    """The terms, each of which is read alone first."""
+    given = members.every(lambda value, _: value)
+    given.pop("schema", None)
+    before = len(mistakes)
+
+    def read(values: dict[str, Json]) -> Terms:
+        rest = Members(values, "")
+        terms = terms_from_json(rest)
+        rest.done()
+        return terms
+
+    _noting(mistakes, lambda: read({key: value for key, value in given.items() if key == "name"}))
+    for key in sorted(set(given) - {"name"}):
+        alone = {"name": "alone", key: given[key]}
+        _noting(mistakes, lambda alone=alone: read(alone))  # type: ignore[misc]
+    return read(given) if len(mistakes) == before else None
 
 
 def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:

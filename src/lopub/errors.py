@@ -23,7 +23,11 @@ All but the last three errors are the caller's or the sender's mistake, those th
 that comes out of LoPub is a bug of ours. No message ever contains a raw answer.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
+
+MOST_LISTED = 20
+"""Mistakes that one message lists."""
 
 
 class LopubError(Exception):
@@ -123,3 +127,19 @@ class ReportRejected(LopubError, ValueError):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def all_of(mistakes: Sequence[str], what: str) -> str:
+    """One message about all mistakes: the sentence itself where there is one, else one line each.
+
+    >>> print(all_of(["age is missing", "name must be a text"], "the draft"))
+    the draft has 2 mistakes:
+    - age is missing
+    - name must be a text
+    """
+    if len(mistakes) == 1:
+        return mistakes[0]
+    lines = [f"- {mistake}" for mistake in mistakes[:MOST_LISTED]]
+    if len(mistakes) > MOST_LISTED:
+        lines.append(f"- and {len(mistakes) - MOST_LISTED:,} more")
+    return "\n".join([f"{what} has {len(mistakes):,} mistakes:", *lines])

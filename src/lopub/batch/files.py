@@ -20,6 +20,9 @@ from lopub.report import VERSION
 
 BLOCK_REPORTS = 2**16
 """Reports in a row group, and in a block that is walked."""
+SUFFIXES = (".parquet", ".bin", ".reports")
+"""What the name of a file of reports may end in, so that nobody takes it for something else."""
+_SNIFFED = 512
 _FIELDS = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
 _SAFE = {"write_page_checksum": True}
 _ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
@@ -39,18 +42,39 @@ def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: i
     """The reports of a file in blocks, so that it may be larger than memory; at least one block, if an empty one."""
     try:
         with open(path, "rb") as file:
-            is_parquet = file.read(4) == b"PAR1"
+            head = file.read(_SNIFFED)
     except OSError as error:
         raise StoreError(f"cannot read reports {path}: {error.strerror}") from None
-    if is_parquet:
+    if head.startswith(b"PAR1"):
         return _walk_parquet(Path(path), campaign, block)
+    if other := _other_kind(head):
+        raise StoreError(f"{path} is not a file of reports, but {other}")
     if campaign is None:
         raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
     return _walk_framed(Path(path), campaign, block)
 
 
+def _other_kind(head: bytes) -> str:
+    """What a file is that begins so, with the next step; empty where it may be framed reports: their third byte is the version
+    of the first one, and no version will ever be a letter."""
+    if head.startswith(b"\x1f\x8b"):
+        return "gzipped; unpack it first"
+    if len(head) < 3 or head[2] < ord(" "):
+        return ""
+    if head.startswith(b"SQLite format 3\x00"):
+        return "a SQLite database; `lopub publish --from sqlite:///FILE` reads the reports of a collector"
+    if any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head):
+        return "something else"
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")):
+        return "JSON, such as a campaign or a record"
+    return "text; if it is a table of records, `lopub encode` lets simulated clients report them"
+
+
 def write_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
-    """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet."""
+    """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet, wire bytes
+    behind their lengths where it ends in .bin or .reports."""
+    if Path(path).suffix not in SUFFIXES:
+        raise StoreError(f"{path} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports")
     write = _write_parquet if str(path).endswith(".parquet") else _write_framed
     with whole_file(Path(path), force=force) as part:
         return write(part, campaign, _of(campaign, batches))

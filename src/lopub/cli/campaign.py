@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
 from lopub.campaign import Campaign
 from lopub.catalogue import read_domain_file
@@ -12,8 +13,8 @@ from lopub.cli.console import note, out, print_json, say, table
 from lopub.dataset import Dataset
 from lopub.domain import Domain
 from lopub.draft import Wish, draft_from_file, make_campaign
-from lopub.errors import DomainError
-from lopub.exact import decimal_up
+from lopub.errors import CampaignError, DomainError
+from lopub.exact import decimal_up, epsilon_warning
 from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
 from lopub.poisoning import most_exposed
 from lopub.prediction import expected
@@ -21,6 +22,9 @@ from lopub.terms import Terms
 from lopub.view import view_from_text
 
 REFERENCE_PEOPLE = 10_000
+ID_DIGITS = 64
+FEWEST_DIGITS = 8
+"""Of a short id that may be compared: fewer agree by chance."""
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
 
@@ -120,8 +124,10 @@ def make(
     wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
     domain, terms = draft_from_file(draft)
     campaign = make_campaign(domain, terms, wish)
+    summary = summary_of(campaign)  # before anything is written
     campaign.save(output, force=force)
-    print_summary(campaign)
+    out.print(summary)
+    warn_of(campaign)
     say(f"written: {output}")
 
 
@@ -165,10 +171,12 @@ def infer(
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
     campaign = make_campaign(domain, Terms(name=name_of(table_file)), wish)
+    summary = summary_of(campaign)  # before anything is written
     campaign.save(output, force=force)
     if domain_file is None:  # now that there is something to be warned of
         note(LEAK_WARNING)
-    print_summary(campaign)
+    out.print(summary)
+    warn_of(campaign)
     say(f"written: {output}")
 
 
@@ -192,23 +200,36 @@ def show(path: File, as_json: AsJson = False) -> None:
     if as_json:
         print_json(described(campaign))
         return
-    print_fields(campaign)
-    print_summary(campaign)
+    fields, summary = fields_of(campaign), summary_of(campaign)
+    out.print(fields)
+    out.print()
+    out.print(summary)
+    warn_of(campaign)
 
 
 @app.command()
 def check(
     path: File,
     expected_id: Annotated[
-        str | None, typer.Option("--id", metavar="HEX", help="The id that the campaign must have.", show_default=False)
+        str | None,
+        typer.Option("--id", metavar="HEX", help="The id that the campaign must have: all 64 digits.", show_default=False),
     ] = None,
 ) -> None:
     """Check that a campaign file is whole, canonical, and (with --id) the one that was announced.
 
     Example: `lopub campaign check campaign.json --id 4f1c…`
     """
-    campaign = Campaign.load(path, expected_id=expected_id)
+    short = None if expected_id is None else expected_id.lower().rstrip("….")
+    if short is None or len(short) == ID_DIGITS:
+        say(f"ok: campaign {Campaign.load(path, expected_id=short).id}")
+        return
+    if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},{ID_DIGITS - 1}}}", short):
+        raise typer.BadParameter(f"--id takes the {ID_DIGITS} hexadecimal digits of an id, or its first {FEWEST_DIGITS} or more")
+    campaign = Campaign.load(path)
+    if not campaign.id.startswith(short):
+        raise CampaignError(f"{path} is campaign {campaign.id}, whose id does not begin with {short}")
     say(f"ok: campaign {campaign.id}")
+    note(f"note: its first {len(short)} digits are those given; only all {ID_DIGITS} prove that it is the campaign announced.")
 
 
 def described(campaign: Campaign) -> dict[str, Any]:
@@ -222,6 +243,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
         "randomize": "jointly" if campaign.jointly else "separately",
         "longest_report_bytes": campaign.longest_report,
         "min_reports": campaign.terms.min_reports,
+        "warnings": warnings_of(campaign),
         "attributes": [
             {"name": a.name, "type": a.type, "candidates": list(a.texts), "epsilon": campaign.epsilon_of(a.name)}
             for a in campaign.domain.attributes
@@ -229,14 +251,23 @@ def described(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def print_fields(campaign: Campaign) -> None:
+def warnings_of(campaign: Campaign) -> list[str]:
+    """What a steward should know before people are asked."""
+    return [text for text in [epsilon_warning(campaign.loss)] if text]
+
+
+def warn_of(campaign: Campaign) -> None:
+    for text in warnings_of(campaign):
+        note(f"warning: {text}")
+
+
+def fields_of(campaign: Campaign) -> Table:
     """One row an attribute."""
     fields = table("attribute", "type", "candidates", "values", "epsilon", right=("candidates", "epsilon"))
     for attribute in campaign.domain.attributes:
         epsilon = decimal_up(campaign.loss_of(attribute.name), 3)
         fields.add_row(attribute.name, attribute.type, str(attribute.size), values_in_short(attribute.texts), epsilon)
-    out.print(fields)
-    out.print()
+    return fields
 
 
 def values_in_short(texts: tuple[str, ...]) -> str:
@@ -266,7 +297,7 @@ def exposure(campaign: Campaign) -> str | None:
     return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
 
 
-def print_summary(campaign: Campaign) -> None:
+def summary_of(campaign: Campaign) -> Table:
     """The totals: what a steward decides by."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
     rows = {
@@ -286,4 +317,4 @@ def print_summary(campaign: Campaign) -> None:
     summary.show_header = False
     for name, value in rows.items():
         summary.add_row(name, value)
-    out.print(summary)
+    return summary

@@ -7,7 +7,7 @@ import typer
 
 from lopub.batch import ReportBatch
 from lopub.catalogue import ALUMNI
-from lopub.cli.campaign import print_summary
+from lopub.cli.campaign import summary_of
 from lopub.cli.console import out, say, table, working
 from lopub.cli.encode import encode_to
 from lopub.cli.publish import print_publication, stages
@@ -45,7 +45,7 @@ def demo(
     campaign = make_campaign(dataset.domain, Terms(name="alumni", title="College alumni"), Wish(epsilon=DEMO_EPSILON))
     campaign.save(campaign_file, force=force)
     say(f"2. A campaign that asks them: {campaign_file}")
-    print_summary(campaign)
+    out.print(summary_of(campaign))
     n_reports = encode_to(reports_file, dataset, campaign, seed=seed, force=force)
     say(f"3. {n_reports:,} noisy reports, all that a collector would ever see: {reports_file}")
     with stages() as told:

@@ -9,8 +9,8 @@ from lopub.campaign import Campaign
 from lopub.cli.console import note, out, print_json, say, table, working
 from lopub.dataset import Dataset
 from lopub.domain import Domain
-from lopub.draft import draft_from_file
-from lopub.errors import CampaignError, StoreError, TooFewReports
+from lopub.draft import FinishedCampaign, draft_from_file
+from lopub.errors import StoreError, TooFewReports
 from lopub.exact import epsilon_warning
 from lopub.joint import JointDistribution
 from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
@@ -94,10 +94,10 @@ def check_enough(people: int, terms: Terms) -> None:
 def read_questions(path: Path) -> tuple[Domain, Terms]:
     """The fields and terms of a campaign, or of a draft."""
     try:
+        return draft_from_file(path)
+    except FinishedCampaign:
         campaign = Campaign.load(path)
         return campaign.domain, campaign.terms
-    except CampaignError:
-        return draft_from_file(path)
 
 
 def population_of(domain: Domain, table_file: Path | None, margins: list[Path]) -> Population:

@@ -518,8 +518,8 @@ def encoded(campaign: Campaign, record: Item, random: bytes, *, slot: int) -> tu
     return report, taken[0]
 
 
-def report_item(name: str, campaign: Campaign, record: Item, random: bytes) -> Item:
-    slot = slot_of(campaign)
+def report_item(name: str, campaign: Campaign, record: Item, random: bytes, slot: int | None = None) -> Item:
+    slot = slot_of(campaign) if slot is None else slot
     report, n_taken = encoded(campaign, record, random, slot=slot)
     return {
         "campaign": name,
@@ -541,6 +541,8 @@ def report_items(made: Mapping[str, Campaign]) -> list[Item]:
                 # The two spellings of one record take the same bytes, and so must give the same report.
                 random = stream(f"{name}/{'same' if record in EVERY_RECORDS[:2] else i}/{n_ones}")
                 items.append(report_item(name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]))
+    for slot in (0, 255, 256, 65_536, 2**24 + 2**16 + 2):  # days that take one to four bytes
+        items.append(report_item("direct-listed", made["direct-listed"], SMALL_RECORDS[0], stream(f"slot/{slot}"), slot))
     return items
 
 

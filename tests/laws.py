@@ -12,7 +12,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from typing import TypeVar
 
 import numpy as np
@@ -302,6 +302,71 @@ def ones_together(outcomes: Counter[int], n_bits: int) -> np.ndarray:
 def place(law: ViewedLaw, position: int) -> str:
     block, i = law.places[position]
     return f"block {block} bit {i} (candidate {law.blocks[block].candidate})"
+
+
+# ---- wide blocks: too many positions to look at every two of them
+
+STRIDES = (1, 7, 8, 31, 32, 63, 64, 127, 128, 256, 512)
+"""Positions so far apart are compared: noise that comes back after a byte or a word makes them agree."""
+N_BINS = 16
+"""Of a `direct` block: cells together, the last ones by themselves."""
+
+
+def wide_violations(channel: Channel, candidate: int, n: int) -> list[str]:
+    """What is wrong with n outputs of one block: the rate of each position, and how often far ones agree."""
+    randomness = Randomness()
+    outputs = [channel.randomize(candidate, randomness) for _ in range(n)]
+    if isinstance(channel, DirectChannel):
+        return cell_violations(channel, candidate, [channel.cell(output) for output in outputs])
+    try:
+        bits = bit_matrix(outputs, channel.width)
+    except OverflowError:
+        return ["an output has more bits than its block"]
+    law = BlockLaw(channel, candidate)
+    found = misfits("bit", bits.sum(axis=0), n, [float(rate) for rate in law.rates])
+    for stride in STRIDES:
+        pairs = [(i, i + stride) for i in range(channel.width - stride)]
+        rates = [float(1 - law.rates[i] - law.rates[j] + 2 * law.together(i, j)) for i, j in pairs]
+        equal = (bits[:, : channel.width - stride] == bits[:, stride:]).sum(axis=0) if pairs else np.empty(0)
+        found += misfits(f"{stride} apart, bit", equal, n, rates)
+    return found
+
+
+def cell_violations(channel: DirectChannel, candidate: int, cells: list[int]) -> list[str]:
+    """The true cell, and the others in bins of neighbours; those past 2^8, 2^16 and in the last 16th are bins by themselves."""
+    k, n = channel.n_candidates, len(cells)
+    if max(cells) >= k:
+        return [f"cell {max(cells)} of {k}"]
+    edges = sorted({*(k * i // N_BINS for i in range(N_BINS + 1)), *(edge for edge in (256, 65_536) if edge < k)})
+    others = [cell for cell in cells if cell != candidate]
+    counts = np.histogram(others, bins=edges)[0]
+    q = float(channel.law().q)
+    widths = [high - low - (low <= candidate < high) for low, high in pairwise(edges)]
+    found = misfits("the true cell", np.array([n - len(others)]), n, [float(channel.law().p)])
+    found += misfits("bin", counts, n, [q * width for width in widths])
+    low_bits = [np.bincount(np.array(others) >> shift & 1, minlength=2)[1] for shift in range((k - 1).bit_length() - 1)]
+    expected = [q * ones_below(k, shift) - q * (candidate >> shift & 1) for shift in range(len(low_bits))]
+    return found + misfits("binary digit", np.array(low_bits), n, expected)
+
+
+def ones_below(k: int, shift: int) -> int:
+    """How many of the numbers below k have a one in this binary digit."""
+    period = 2 << shift
+    return k // period * (period // 2) + max(0, k % period - period // 2)
+
+
+def bit_matrix(outputs: Sequence[int], width: int) -> np.ndarray:
+    """Shape (outputs, bits)."""
+    n_bytes = (width + 7) // 8
+    packed = np.frombuffer(b"".join(output.to_bytes(n_bytes, "little") for output in outputs), dtype=np.uint8)
+    return np.unpackbits(packed.reshape(len(outputs), n_bytes), axis=1, bitorder="little")[:, :width]
+
+
+def misfits(what: str, counts: np.ndarray, n: int, rates: Sequence[float]) -> list[str]:
+    """The counts of n that do not come from their rates."""
+    p = np.array(rates)
+    tails = 2 * np.minimum(bdtr(counts, n, p), bdtrc(counts - 1, n, p))
+    return [f"{what} {i}: {int(counts[i])} of {n}, the law says {p[i]:.4f}" for i in np.flatnonzero(tails < ALPHA)]
 
 
 # ---- every draw

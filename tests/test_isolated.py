@@ -25,7 +25,7 @@ campaign = Campaign.load(sys.argv[2] + "/campaign.json")
 record = json.loads(sys.argv[3])
 """
 ENCODE = """
-wire = Client(campaign, epsilon_cap=30, store=FileStore(sys.argv[2] + "/store")).encode(record).to_bytes()
+wire = Client(campaign, epsilon_cap=200, store=FileStore(sys.argv[2] + "/store")).encode(record).to_bytes()
 known = sys.stdlib_module_names | {"lopub", "__main__"}
 foreign = sorted(name for name in sys.modules if name.split(".")[0] not in known)
 print(json.dumps({"length": len(wire), "longest": campaign.longest_report, "foreign": foreign, "modules": sorted(sys.modules)}))

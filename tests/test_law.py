@@ -21,13 +21,16 @@ import laws
 from lopub import client
 from lopub.campaign import Campaign
 from lopub.client import Client
+from lopub.domain import IntegerRange
 from lopub.exact import UNIT
 from lopub.keeping import MemoryStore
+from lopub.mechanism import Channel
 from lopub.mechanism.bloom import BloomChannel
 from lopub.mechanism.direct import DirectChannel
 from lopub.mechanism.subset import SubsetChannel
 from lopub.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.randomness import Randomness
+from lopub.report import mask_of, view_of
 from lopub.view import AllAttributes, Fill, Listed, Sample, View, ViewRule
 
 SEED = 20_180_301
@@ -196,6 +199,13 @@ def a_number_that_no_cell_has(channel: DirectChannel) -> int:
     return channel.odds + channel.n_candidates * UNIT
 
 
+def one_cell_missing(channel: DirectChannel, candidate: int, randomness: Randomness) -> int:
+    """Rounding down the wrong way: cell 0 is never drawn, the last one twice as often."""
+    drawn = randomness.below(channel.all_units)
+    uniform = min((drawn - channel.kept_units) // UNIT + 1, channel.n_candidates - 1)
+    return channel.output((uniform, candidate)[drawn < channel.kept_units])
+
+
 def biased_to_the_first_attribute(rule: Sample, sizes: View, randomness: Randomness) -> View:
     """Where attribute 0 is not drawn, one chance in eight to have it instead of the last."""
     view = randomness.prefix(len(sizes), rule.n_sampled)
@@ -263,6 +273,7 @@ MUTANTS: list[tuple[str, Patch, dict[str, object]]] = [
     ("subset", (SubsetChannel, "randomize", neighbours_drawn_together), {"jointly": True}),
     ("direct", (DirectChannel, "randomize", keep_of_one_cell_too_many), {"epsilon": 4}),
     ("direct", (DirectChannel, "all_units", property(a_number_that_no_cell_has)), {}),
+    ("direct", (DirectChannel, "randomize", one_cell_missing), {}),
     ("direct", (Sample, "draw", biased_to_the_first_attribute), {"view": Sample(2)}),
     ("direct", (Fill, "draw", without_the_first_two_rule), {"view": FILLED, "jointly": True}),
     ("direct", (Listed, "draw", weights_forgotten), {"view": LISTED}),
@@ -295,6 +306,199 @@ def test_the_law_refuses(name: str, patch: Patch, more: dict[str, object], monke
 def test_the_law_refuses_too_few_reports_to_tell_a_rate_from_its_neighbours() -> None:
     found = laws.violations(encoded, wished("bloom", 2, 2, jointly=False), records=[(0, 1)], n=1000)
     assert found and all(laws.ALSO_FITS in violation for violation in found)
+
+
+# ---- blocks that are wider than a byte, a word or two bytes
+
+
+def wide_attribute(n_candidates: int) -> tuple[IntegerRange]:
+    return (IntegerRange(name="n", minimum=1, maximum=n_candidates),)
+
+
+ODDS = 2 * UNIT
+WIDE: dict[str, Channel] = {
+    "bloom of 128 bits": BloomChannel(wide_attribute(100), 128, 4, UNIT // 4, "0"),
+    "bloom of 1,024 bits": BloomChannel(wide_attribute(300), 1024, 8, UNIT // 4, "0"),
+    "unary symmetric of 100": SymmetricChannel(100, UNIT // 4),
+    "unary symmetric of 1,024": SymmetricChannel(1024, UNIT // 4),
+    "unary optimized of 100": OptimizedChannel(100, ODDS),
+    "unary optimized of 300": OptimizedChannel(300, ODDS),
+    "subset of 100": SubsetChannel(100, ODDS),
+    "subset of 300": SubsetChannel(300, ODDS),
+    "direct of 256": DirectChannel(256, 200 * UNIT),
+    "direct of 257": DirectChannel(257, 200 * UNIT),
+    "direct of 65,536": DirectChannel(65_536, 50_000 * UNIT),
+    "direct of 70,000": DirectChannel(70_000, 50_000 * UNIT),
+}
+
+
+def n_wide(channel: Channel) -> int:
+    """A position that is left bare is off by a quarter or more, which 1,500 reports tell; a bin of cells is off by less."""
+    return {DirectChannel: 32_000, SubsetChannel: 4000}.get(type(channel), 1500)
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("name", WIDE)
+def test_every_position_of_a_wide_block_has_the_stated_rate(name: str) -> None:
+    channel = WIDE[name]
+    for candidate in {0, channel.n_candidates - 1}:
+        assert laws.wide_violations(channel, candidate, n_wide(channel)) == []
+
+
+def bits_from_64_on_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
+    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2**64
+
+
+def last_byte_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
+    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2 ** (channel.n_bits - 8)
+
+
+def last_bit_left_bare(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
+    return channel.filters[candidate] ^ randomness.changes(channel.n_bits, channel.change_units, UNIT) % 2 ** (channel.n_bits - 1)
+
+
+def a_words_noise_repeated(channel: BloomChannel, candidate: int, randomness: Randomness) -> int:
+    """Each position alone has the stated rate."""
+    word = randomness.changes(64, channel.change_units, UNIT)
+    return channel.filters[candidate] ^ sum(word << at for at in range(0, channel.n_bits, 64))
+
+
+def single_bits_from_64_on_left_bare(channel: SymmetricChannel, candidate: int, randomness: Randomness) -> int:
+    return 1 << candidate ^ randomness.changes(channel.n_candidates, channel.change_units, UNIT) % 2**64
+
+
+def draws_for_64_positions_only(channel: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
+    """From 64 on the true bit shows, and the others are zeros."""
+    drawn = OPTIMIZED(OptimizedChannel(64, channel.odds), min(candidate, 63), randomness)
+    return drawn if candidate < 64 else drawn | 1 << candidate
+
+
+def coin_of_the_last_candidate_forgotten(channel: OptimizedChannel, candidate: int, randomness: Randomness) -> int:
+    output = OPTIMIZED(channel, candidate, randomness)
+    return output | 1 << candidate if candidate == channel.n_candidates - 1 else output
+
+
+def others_among_the_first_256(channel: SubsetChannel, candidate: int, randomness: Randomness) -> int:
+    held = randomness.below(channel.all_units) < channel.holding_units
+    drawn = randomness.prefix(min(channel.n_candidates - 1, 256), channel.subset_size)
+    cells = [cell + (cell >= candidate) for cell in drawn]
+    cells[-1] = (cells[-1], candidate)[held]
+    return sum(1 << cell for cell in cells)
+
+
+def last_cell_never_drawn(channel: SubsetChannel, candidate: int, randomness: Randomness) -> int:
+    held = randomness.below(channel.all_units) < channel.holding_units
+    drawn = randomness.prefix(channel.n_candidates - 2, channel.subset_size)
+    cells = [cell + (cell >= candidate) for cell in drawn]
+    cells[-1] = (cells[-1], candidate)[held]
+    return sum(1 << cell for cell in cells)
+
+
+def uniform_below(most: int) -> Callable[..., int]:
+    """Cells that are not kept come from the first `most` only."""
+
+    def in_a_wrong_range(channel: DirectChannel, candidate: int, randomness: Randomness) -> int:
+        kept = randomness.below(channel.all_units) < channel.kept_units
+        return channel.output(candidate if kept else randomness.below(min(most, channel.n_candidates)))
+
+    return in_a_wrong_range
+
+
+def high_byte_lost(channel: DirectChannel, cell: int) -> int:
+    return int.from_bytes(
+        (cell % 256 ** (channel.n_bytes - 1) if channel.n_bytes > 1 else cell).to_bytes(channel.n_bytes), "little"
+    )
+
+
+def never_from_48_on(randomness: Randomness, n_bits: int, change_units: int, unit: int) -> int:
+    return CHANGES(randomness, n_bits, change_units, unit) % 2**48
+
+
+def surplus_not_thrown_away(randomness: Randomness, n: int) -> int:
+    """The remainder instead of another draw: small numbers come more often."""
+    n_bits = (n - 1).bit_length()
+    return int.from_bytes(randomness.take((n_bits + 7) // 8)) % 2**n_bits % n
+
+
+def prefix_of_the_first_256(randomness: Randomness, n: int, size: int) -> list[int]:
+    return PREFIX(randomness, min(n, 256), min(size, 256))
+
+
+OPTIMIZED, CHANGES, PREFIX = OptimizedChannel.randomize, Randomness.changes, Randomness.prefix
+
+WIDE_MUTANTS: list[tuple[str, Patch]] = [
+    ("bloom of 128 bits", (BloomChannel, "randomize", bits_from_64_on_left_bare)),
+    ("bloom of 1,024 bits", (BloomChannel, "randomize", last_byte_left_bare)),
+    ("bloom of 128 bits", (BloomChannel, "randomize", last_bit_left_bare)),
+    ("bloom of 128 bits", (BloomChannel, "randomize", a_words_noise_repeated)),
+    ("unary symmetric of 100", (SymmetricChannel, "randomize", single_bits_from_64_on_left_bare)),
+    ("unary optimized of 100", (OptimizedChannel, "randomize", draws_for_64_positions_only)),
+    ("unary optimized of 100", (OptimizedChannel, "randomize", coin_of_the_last_candidate_forgotten)),
+    ("subset of 300", (SubsetChannel, "randomize", others_among_the_first_256)),
+    ("subset of 100", (SubsetChannel, "randomize", last_cell_never_drawn)),
+    ("direct of 70,000", (DirectChannel, "randomize", uniform_below(65_536))),
+    ("direct of 257", (DirectChannel, "randomize", uniform_below(256))),
+    ("direct of 65,536", (DirectChannel, "randomize", uniform_below(65_535 // 2))),
+    ("direct of 70,000", (DirectChannel, "output", high_byte_lost)),
+    ("direct of 257", (DirectChannel, "output", high_byte_lost)),
+    ("bloom of 128 bits", (Randomness, "changes", never_from_48_on)),
+    ("unary symmetric of 100", (Randomness, "changes", never_from_48_on)),
+    ("direct of 70,000", (Randomness, "below", surplus_not_thrown_away)),
+    ("subset of 300", (Randomness, "prefix", prefix_of_the_first_256)),
+]
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize(("name", "patch"), WIDE_MUTANTS, ids=name_of)
+def test_the_law_of_wide_blocks_refuses(name: str, patch: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    channel = WIDE[name]
+    candidates = {channel.n_candidates - 1, channel.n_candidates // 2}
+    monkeypatch.setattr(*patch)
+    assert any(laws.wide_violations(channel, candidate, n_wide(channel)) for candidate in candidates)
+
+
+# ---- many attributes
+
+MANY = 300
+
+
+def many_views(rule: ViewRule) -> list[str]:
+    """What is wrong with views of 300 alike attributes, three of which are in each."""
+    drawn = Counter(position for _ in range(N_MANY) for position in rule.draw((2,) * MANY, Randomness()))
+    counts = laws.np.array([drawn[position] for position in range(max(MANY, *drawn))])
+    return laws.misfits("attribute", counts, N_MANY, [3 / MANY] * MANY + [0.0] * (len(counts) - MANY))
+
+
+N_MANY = 8000
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("rule", [Sample(3), Fill(8)], ids=str)
+def test_each_of_many_attributes_is_drawn_equally_often(rule: ViewRule) -> None:
+    assert many_views(rule) == []
+
+
+def last_never_first(randomness: Randomness, n: int, size: int) -> list[int]:
+    return PREFIX(randomness, n - 1, min(size, n - 1))
+
+
+@pytest.mark.usefixtures("seeded")
+@pytest.mark.parametrize("rule", [Sample(3), Fill(8)], ids=str)
+@pytest.mark.parametrize("prefix", [prefix_of_the_first_256, last_never_first])
+def test_the_law_of_many_attributes_refuses(
+    rule: ViewRule, prefix: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Randomness, "prefix", prefix)
+    assert many_views(rule) != []
+
+
+@pytest.mark.parametrize("d", [1, 7, 8, 9, 16, 17, 64, 65, 300, 4096])
+def test_a_mask_holds_every_attribute_to_the_last(d: int) -> None:
+    n_bytes = (d + 7) // 8
+    for position in range(d):
+        mask = mask_of((position,), n_bytes)
+        assert (mask[position >> 3], sum(mask)) == (1 << (position & 7), 1 << (position & 7))
+        assert view_of(mask) == (position,)
 
 
 # ---- the draws are exact
@@ -330,7 +534,7 @@ def test_below_one_takes_no_byte(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @SETTLED
-@given(n=st.integers(2, 2**80), stream=st.binary(min_size=400, max_size=400))
+@given(n=st.integers(2, 2**80) | st.integers(2**320, 2**331), stream=st.binary(min_size=400, max_size=400))
 def test_below_is_the_first_number_of_the_stream_that_is_small_enough(n: int, stream: bytes) -> None:
     """As many bytes as n - 1 needs, big-endian, surplus high bits cleared."""
     n_bits = (n - 1).bit_length()
@@ -339,6 +543,49 @@ def test_below_is_the_first_number_of_the_stream_that_is_small_enough(n: int, st
     with pytest.MonkeyPatch.context() as patch:
         serve(patch, stream)
         assert Randomness().below(n) == next((number for number in numbers if number < n), 0)
+
+
+LARGE = [257, 65_537, 70_000, 2**32 + 1, 2**64 + 1, 2**330 + 69_999 * UNIT, 2**331 - 1]
+"""None of them a power of two: n itself can be drawn, and must be thrown away."""
+
+
+def throws_away_exactly_from(n: int) -> bool:
+    """Whether `below(n)` keeps n - 1 and throws n away."""
+    n_bytes = (n.bit_length() + 7) // 8
+    with pytest.MonkeyPatch.context() as patch:
+        serve(patch, n.to_bytes(n_bytes) + (n - 1).to_bytes(n_bytes) + (5).to_bytes(n_bytes))
+        return Randomness().below(n) == n - 1
+
+
+@pytest.mark.parametrize("n", LARGE)
+def test_below_keeps_the_last_number_and_throws_away_the_next(n: int) -> None:
+    assert throws_away_exactly_from(n)
+
+
+def below_letting_through(extra: int) -> Callable[[Randomness, int], int]:
+    def below(randomness: Randomness, n: int) -> int:
+        n_bits = (n - 1).bit_length()
+        while (drawn := int.from_bytes(randomness.take((n_bits + 7) // 8)) % 2**n_bits) >= n + extra:
+            pass
+        return drawn
+
+    return below
+
+
+def below_of_64_bits(randomness: Randomness, n: int) -> int:
+    """As a language with machine integers would draw."""
+    while (drawn := int.from_bytes(randomness.take(8))) >= n:
+        pass
+    return drawn
+
+
+@pytest.mark.parametrize("n", LARGE)
+@pytest.mark.parametrize("below", [below_letting_through(1), below_letting_through(-1), below_of_64_bits])
+def test_a_rejection_that_is_off_by_one_or_by_its_width_is_told(
+    n: int, below: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Randomness, "below", below)
+    assert not throws_away_exactly_from(n)
 
 
 @pytest.mark.parametrize(("n", "size"), [(1, 1), (2, 1), (3, 2), (4, 4), (5, 2), (5, 5)])
@@ -356,19 +603,34 @@ def planes_of(n_bits: int, change_units: int, unit: int) -> tuple[int, int]:
     return -(-n_bits // 8), unit.bit_length() - 1 - lowest
 
 
-@SETTLED
-@given(n_bits=st.integers(1, 40), noise=units, stream=st.binary(min_size=160, max_size=160))
-def test_a_bit_changes_exactly_where_its_number_is_below_change_units(n_bits: int, noise: tuple[int, int], stream: bytes) -> None:
+def expected_changes(n_bits: int, change_units: int, unit: int, stream: bytes) -> int:
     """The number of bit i: bit i of each plane, inverted, the lowest plane first; planes that cannot matter as zeros."""
-    change_units, unit = noise
     n_bytes, n_planes = planes_of(n_bits, change_units, unit)
     planes = [int.from_bytes(stream[j * n_bytes : (j + 1) * n_bytes], "little") for j in range(n_planes)]
     lowest = unit.bit_length() - 1 - n_planes
     numbers = [sum((~plane >> i & 1) << (lowest + j) for j, plane in enumerate(planes)) for i in range(n_bits)]
+    return sum((number < change_units) << i for i, number in enumerate(numbers))
+
+
+def changes_of(n_bits: int, change_units: int, unit: int, stream: bytes) -> int:
     with pytest.MonkeyPatch.context() as patch:
         serve(patch, stream)
-        mask = Randomness().changes(n_bits, change_units, unit)
-    assert mask == sum((number < change_units) << i for i, number in enumerate(numbers))
+        return Randomness().changes(n_bits, change_units, unit)
+
+
+@SETTLED
+@given(n_bits=st.integers(1, 40), noise=units, stream=st.binary(min_size=160, max_size=160))
+def test_a_bit_changes_exactly_where_its_number_is_below_change_units(n_bits: int, noise: tuple[int, int], stream: bytes) -> None:
+    assert changes_of(n_bits, *noise, stream) == expected_changes(n_bits, *noise, stream)
+
+
+@pytest.mark.parametrize("n_bits", [63, 64, 65, 127, 128, 129, 300, 1024, 8192])
+@pytest.mark.parametrize("change_units", [1, UNIT // 4, 858_993_459, UNIT // 2 - 1])
+def test_a_bit_of_a_wide_block_changes_exactly_where_its_number_is_below_change_units(n_bits: int, change_units: int) -> None:
+    if n_bits > 1024 and change_units != UNIT // 4:
+        pytest.skip("two planes show it")
+    stream = random.Random(SEED + n_bits).randbytes(32 * ((n_bits + 7) // 8))
+    assert changes_of(n_bits, change_units, UNIT, stream) == expected_changes(n_bits, change_units, UNIT, stream)
 
 
 @SETTLED

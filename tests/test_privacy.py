@@ -52,6 +52,7 @@ def shrink_unit(monkeypatch: pytest.MonkeyPatch, unit: int) -> None:
 
 # ---- whole reports
 
+MIDDLE_SALT = "1226"
 MECHANISMS = ("bloom", "unary symmetric", "unary optimized", "subset", "direct")
 VIEWS = ("all", "sample", "fill", "listed")
 CASES = [
@@ -179,6 +180,43 @@ def test_an_attributes_epsilon_is_what_the_whole_report_reveals_of_it(mechanism:
 def test_an_attribute_that_no_view_asks_for_reveals_nothing() -> None:
     case = enumerated("direct", "listed", True)
     assert (case.loss_of["c"], max(map(largest_ratio, case.differing_in("c")))) == (0, 1)
+
+
+# ---- the costliest view is neither the first nor among the last
+
+
+SETS = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
+WHICH: dict[str, slice] = {"the first": slice(1), "the last three": slice(-3, None), "all but the fourth": slice(4, None)}
+
+
+def costly_in_the_middle() -> Campaign:
+    """Filters of seven views; with this salt two cells of the fourth, and of no other, differ in 8 bits."""
+    domain = laws.small_domain(2, 3, 2)
+    rule = Listed.of(domain, [(names, 1) for names in SETS])
+    return Campaign(
+        domain=domain, mechanism=Bloom({1: UNIT // 4}, 9, 4, MIDDLE_SALT), view=rule, jointly=True, terms=Terms(name="m")
+    )
+
+
+@cache
+def ratio_of_the_middle() -> Fraction:
+    """Found by trying every draw of records that differ in the two attributes of the fourth view."""
+    campaign = costly_in_the_middle()
+    return largest_ratio([report_law(campaign, record) for record in product(range(2), range(3), (0,))])
+
+
+def test_epsilon_is_that_of_the_costliest_view_wherever_it_stands() -> None:
+    campaign = costly_in_the_middle()
+    costs = [channel.law().loss for channel in campaign.coded_channels]
+    assert costs.index(max(costs)) == 3 and costs.count(max(costs)) == 1
+    assert 0 <= campaign.loss - ln(ratio_of_the_middle()) < Decimal("1e-12")
+
+
+@pytest.mark.parametrize("which", WHICH)
+def test_epsilon_of_some_views_only_is_told_from_what_the_reports_reveal(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = costly_in_the_middle().coded_channels
+    monkeypatch.setattr(Campaign, "coded_channels", everything[WHICH[which]])
+    assert ln(ratio_of_the_middle()) > costly_in_the_middle().loss
 
 
 # ---- one block: the stated law is the enumerated one

@@ -184,6 +184,29 @@ def test_a_campaign_of_many_small_attributes_finds_a_view_of_fill_at_once(monkey
     assert 2.19 < campaign.epsilon < 2.2
 
 
+WEIGHTS = (1, 255, 65_536, 2**31, 1)
+
+
+class Chosen(Randomness):
+    """A source whose only draw is given."""
+
+    def __init__(self, drawn: int) -> None:
+        super().__init__()
+        self._drawn = drawn
+
+    def below(self, n: int) -> int:
+        assert n == sum(WEIGHTS)
+        return self._drawn
+
+
+def test_a_listed_view_begins_and_ends_exactly_with_its_weight():
+    rule = Listed.of(DOMAIN, list(zip([("a",), ("b",), ("c",), ("a", "b"), ("a", "c")], WEIGHTS, strict=True)))
+    end = 0
+    for view, weight in zip(rule.sets, WEIGHTS, strict=True):
+        start, end = end, end + weight
+        assert rule.draw(SIZES, Chosen(start)) == rule.draw(SIZES, Chosen(end - 1)) == view
+
+
 # ---- what is refused
 
 

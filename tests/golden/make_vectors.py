@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import date
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -30,6 +31,7 @@ from lopub import (
     Client,
     Domain,
     DomainError,
+    EpsilonTooHigh,
     Fill,
     IntegerRange,
     Listed,
@@ -45,11 +47,12 @@ from lopub import (
 )
 from lopub.canonical import Members
 from lopub.exact import UNIT, decimal_up
-from lopub.mechanism import Subset, mechanism_from_json
+from lopub.mechanism import Bloom, Subset, mechanism_from_json
 from lopub.mechanism.bloom import positions
 from lopub.randomness import Randomness
-from lopub.report import base64url, pack
+from lopub.report import base64url, framed, pack, unframed
 from lopub.terms import EPOCH
+from lopub.texts import ASSIGNED
 
 FILE = Path(__file__).with_name("vectors.json")
 NOON = 43_200
@@ -107,6 +110,14 @@ MIDDLE = Domain(
         IntegerRange(name="children", minimum=0, maximum=5, missing=True),
     )
 )
+TEN = Domain(tuple(Boolean(name=f"b{i}") for i in range(10)))
+"""A mask of two bytes; jointly, 1,024 cells."""
+BROAD = Domain(
+    (IntegerRange(name="n", minimum=1, maximum=100), IntegerRange(name="m", minimum=1, maximum=300), Boolean(name="b"))
+)
+HUGE = Domain((IntegerRange(name="n", minimum=1, maximum=280), IntegerRange(name="m", minimum=1, maximum=250)))
+"""70,000 cells."""
+EDGES_OF_BYTES = {k: Domain((IntegerRange(name="n", minimum=0, maximum=k - 1),)) for k in (256, 257, 65_536)}
 ASTRAL, FULL_WIDTH = "\U0001d49c", "\uff5a"  # sorted one way by code points, the other way by UTF-16 units
 EVERY_KIND = Domain(
     (
@@ -174,7 +185,57 @@ def campaigns() -> dict[str, Campaign]:
     made["subset-weak"] = Campaign(
         domain=SMALL, mechanism=weak, view=AllAttributes(), jointly=True, terms=Terms(name="subset-weak")
     )
+    return made | every_combination() | wide_campaigns() | {"bloom-costly-middle": costly_in_the_middle()}
+
+
+MECHANISMS: dict[str, Item] = {
+    "bloom": {"flip_probability": "0.5", "n_bits": 128, "n_hashes": 4},
+    "unary-symmetric": {"flip_probability": "0.5", "mechanism": "unary"},
+    "unary-optimized": {"epsilon": "1.5", "mechanism": "unary"},
+    "subset": {"epsilon": "2", "mechanism": "subset"},
+    "direct": {"epsilon": "3", "mechanism": "direct"},
+}
+
+
+def every_combination() -> dict[str, Campaign]:
+    """Every mechanism with every view, jointly and, but for `fill`, separately."""
+    names = TEN.names
+    listed = Listed.of(TEN, [(names[8:], 1), ((names[0], names[9]), 2), (names[1:9:2], 300), (names, 5)])
+    views = {"all": AllAttributes(), "sample": Sample(3), "fill": Fill(64), "listed": listed}
+    made = {}
+    for mechanism, wish in MECHANISMS.items():
+        for kind, view in views.items():
+            for jointly in (True, False)[: 1 if kind == "fill" else 2]:
+                name = f"{mechanism}-{kind}-{'jointly' if jointly else 'separately'}"
+                made[name] = make_campaign(TEN, Terms(name=name), Wish(**wish, view=view, jointly=jointly))
     return made
+
+
+def wide_campaigns() -> dict[str, Campaign]:
+    """Blocks that are wider than a word, a byte or two bytes."""
+    one, pair = Sample(1), Sample(2)
+    wishes = {
+        "wide-bloom-128": (BROAD, Wish(flip_probability="0.5")),
+        "wide-bloom-1024": (BROAD, Wish(flip_probability="0.75", n_bits=1024, n_hashes=8, view=one)),
+        "wide-unary-symmetric": (BROAD, Wish(flip_probability="0.5", mechanism="unary", view=pair, jointly=False)),
+        "wide-unary-optimized": (BROAD, Wish(epsilon="2", mechanism="unary", view=one, jointly=False)),
+        "wide-subset": (BROAD, Wish(epsilon="1", mechanism="subset", view=one, jointly=False)),
+        "wide-direct": (BROAD, Wish(epsilon="5", mechanism="direct", view=pair, jointly=False)),
+        "wide-direct-70000": (HUGE, Wish(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True)),
+        **{
+            f"wide-direct-{k}": (domain, Wish(epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True))
+            for k, domain in EDGES_OF_BYTES.items()
+        },
+    }
+    return {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
+
+
+def costly_in_the_middle() -> Campaign:
+    """Jointly randomized filters of seven views, of which the fourth alone costs the most."""
+    names = [("gender",), ("colour",), ("smoker",), ("gender", "colour"), ("gender", "smoker"), ("colour", "smoker"), SMALL.names]
+    mechanism = Bloom({1: UNIT // 4}, 12, 5, "4")
+    view = Listed.of(SMALL, [(each, 1) for each in names])
+    return Campaign(domain=SMALL, mechanism=mechanism, view=view, jointly=True, terms=Terms(name="bloom-costly-middle"))
 
 
 def campaign_item(name: str, campaign: Campaign) -> Item:
@@ -185,8 +246,38 @@ def campaign_item(name: str, campaign: Campaign) -> Item:
         "epsilon": decimal_up(campaign.loss),
         "longest_report": campaign.longest_report,
         "mask_bytes": campaign.mask_bytes,
-        "candidates": {attribute.name: list(attribute.texts) for attribute in campaign.domain.attributes},
+        "candidates": {
+            attribute.name: list(attribute.texts) for attribute in campaign.domain.attributes if attribute.size <= 300
+        },
     }
+
+
+def epsilon_items(made: Mapping[str, Campaign]) -> list[Item]:
+    return [
+        {"campaign": name, "attribute": attribute, "epsilon": decimal_up(campaign.loss_of(attribute))}
+        for name, campaign in made.items()
+        for attribute in campaign.domain.names
+    ]
+
+
+def cap_items(made: Mapping[str, Campaign]) -> list[Item]:
+    """Caps on both sides of epsilon: by a millionth, by the 40th decimal, and very far."""
+    items = []
+    for name, campaign in made.items():
+        for places, rounding in ((6, ROUND_CEILING), (6, ROUND_FLOOR), (40, ROUND_CEILING), (40, ROUND_FLOOR)):
+            cap = campaign.loss.quantize(Decimal((0, (1,), -places)), context=Context(prec=100, rounding=rounding))
+            items.append({"campaign": name, "cap": str(cap), "allowed": allowed(campaign, str(cap))})
+        items.append({"campaign": name, "cap": "0.000001", "allowed": allowed(campaign, "0.000001")})
+        items.append({"campaign": name, "cap": "1000000", "allowed": allowed(campaign, "1000000")})
+    return items
+
+
+def allowed(campaign: Campaign, cap: str) -> bool:
+    try:
+        Client(campaign, epsilon_cap=cap, store=MemoryStore())
+    except EpsilonTooHigh:
+        return False
+    return True
 
 
 # ---- values
@@ -282,6 +373,18 @@ DRAWS: list[tuple[Item, bytes]] = [
     ({"draw": "prefix", "n": 5, "size": 3}, b"\x02\x03\x01"),
     ({"draw": "prefix", "n": 5, "size": 5}, b"\x07\x04\x01\x02\x00"),
     ({"draw": "prefix", "n": 1, "size": 1}, b""),
+    ({"draw": "below", "n": "65536"}, b"\xff\xfe"),
+    ({"draw": "below", "n": "65537"}, b"\x01\x00\x01\xff\x00\x00"),
+    ({"draw": "below", "n": str(2**64)}, b"\xff" * 8),
+    ({"draw": "below", "n": str(2**64 + 1)}, b"\x01" + bytes(7) + b"\x01" + b"\x01" + bytes(8)),
+    ({"draw": "below", "n": str(2**330)}, stream("odds", 42)),
+    ({"draw": "below", "n": str(2**330 + 2**49)}, b"\x04" + bytes(34) + b"\x02" + bytes(6) + stream("more odds", 84)),
+    ({"draw": "changes", "bits": 128, "change_units": 2**30}, stream("paper", 32)),
+    ({"draw": "changes", "bits": 1024, "change_units": 2**31 - 2**28}, stream("wide", 512)),
+    ({"draw": "changes", "bits": 300, "change_units": 858_993_459}, stream("odd", 38 * 32)),
+    ({"draw": "prefix", "n": 300, "size": 20}, stream("prefix", 200)),
+    ({"draw": "prefix", "n": 4096, "size": 3}, b"\x0f\xff\x0f\xff\x0f\xfe\x00\x01"),
+    ({"draw": "prefix", "n": 70_000, "size": 2}, b"\x01\x11\x6f\x01\x11\x6f\x01\x11\x6e"),
 ]
 
 
@@ -291,7 +394,8 @@ def drawn(item: Item) -> Any:
     if item["draw"] == "below":
         return str(randomness.below(int(item["n"])))  # a text, as large as odds are
     if item["draw"] == "changes":
-        return randomness.changes(item["bits"], item["change_units"], UNIT)
+        mask = randomness.changes(item["bits"], item["change_units"], UNIT)
+        return mask if item["bits"] <= 48 else mask.to_bytes((item["bits"] + 7) // 8, "little").hex()
     return randomness.prefix(item["n"], item["size"])
 
 
@@ -386,7 +490,19 @@ EVERY_RECORDS: list[Item] = [
     {**EVERY_RECORD, "ville": "Besanc\u0327on", ODD_NAME: "e\u0301"},  # the same, decomposed
     {**EVERY_RECORD, "Größe": "groß", "ville": None, "smoker": True, "children": 4, "cars": 1, "income": -5, "weight": None},
 ]
-RECORDS = {SMALL: SMALL_RECORDS, WIDE: WIDE_RECORDS, MIDDLE: MIDDLE_RECORDS, EVERY_KIND: EVERY_RECORDS}
+TEN_RECORDS: list[Item] = [{f"b{i}": i % 3 == 0 for i in range(10)}, {f"b{i}": i >= 8 for i in range(10)}]
+BROAD_RECORDS: list[Item] = [{"n": 100, "m": 300, "b": True}, {"n": 65, "m": 257, "b": False}]
+HUGE_RECORDS: list[Item] = [{"n": 280, "m": 250}, {"n": 263, "m": 37}]  # the last cell, and the first that takes 17 bits
+RECORDS = {
+    SMALL: SMALL_RECORDS,
+    WIDE: WIDE_RECORDS,
+    MIDDLE: MIDDLE_RECORDS,
+    EVERY_KIND: EVERY_RECORDS,
+    TEN: TEN_RECORDS,
+    BROAD: BROAD_RECORDS,
+    HUGE: HUGE_RECORDS,
+    **{domain: [{"n": k - 1}, {"n": 0}] for k, domain in EDGES_OF_BYTES.items()},
+}
 
 
 def slot_of(campaign: Campaign) -> int:
@@ -402,8 +518,8 @@ def encoded(campaign: Campaign, record: Item, random: bytes, *, slot: int) -> tu
     return report, taken[0]
 
 
-def report_item(name: str, campaign: Campaign, record: Item, random: bytes) -> Item:
-    slot = slot_of(campaign)
+def report_item(name: str, campaign: Campaign, record: Item, random: bytes, slot: int | None = None) -> Item:
+    slot = slot_of(campaign) if slot is None else slot
     report, n_taken = encoded(campaign, record, random, slot=slot)
     return {
         "campaign": name,
@@ -421,10 +537,12 @@ def report_items(made: Mapping[str, Campaign]) -> list[Item]:
     items = []
     for name, campaign in made.items():
         for i, record in enumerate(RECORDS[campaign.domain]):
-            for n_ones in (0, 3, 12):
+            for n_ones in (0, 3, 12) if len(RECORDS[campaign.domain]) == 3 else (0, 3):
                 # The two spellings of one record take the same bytes, and so must give the same report.
                 random = stream(f"{name}/{'same' if record in EVERY_RECORDS[:2] else i}/{n_ones}")
                 items.append(report_item(name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]))
+    for slot in (0, 255, 256, 65_536, 2**24 + 2**16 + 2):  # days that take one to four bytes
+        items.append(report_item("direct-listed", made["direct-listed"], SMALL_RECORDS[0], stream(f"slot/{slot}"), slot))
     return items
 
 
@@ -482,11 +600,43 @@ def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
         ("direct-pairs", with_mask(wire["direct-pairs"], b"\0") + bytes(9)),
         ("every-member", wire["every-member"][:-1] + b"\xff\xff"),
         ("subset-listed", with_mask(wire["subset-listed"], b"\x05")[:30] + b"\xff"),
+        # Past a byte, a word, two bytes.
+        ("wide-direct-70000", wire["wide-direct-70000"][:29] + (70_000).to_bytes(3)),
+        ("wide-direct-70000", wire["wide-direct-70000"][:29] + b"\xff\0\0"),
+        ("wide-direct-257", wire["wide-direct-257"][:29] + (257).to_bytes(2)),
+        ("subset-all-jointly", wire["subset-all-jointly"][:-1] + bytes([wire["subset-all-jointly"][-1] ^ 0x80])),
+        ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x03\x04")),  # there is no eleventh
+        ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x07\x02")),  # four
+        ("direct-listed-jointly", with_mask(wire["direct-listed-jointly"], b"\x00\x01")),  # not on the list
+        ("direct-fill-jointly", with_mask(wire["direct-fill-jointly"], b"\xff\x03")),  # too many
+        ("direct-fill-jointly", with_mask(wire["direct-fill-jointly"], b"\x1f\x00")),  # a sixth would still fit
     ]
     return [
         {"campaign": name, "bytes": data.hex(), "reason": reason_of(lambda d=data, n=name: Report.from_bytes(d, made[n]))}
         for name, data in spoilt
     ]
+
+
+def frame_items(made: Mapping[str, Campaign]) -> list[Item]:
+    """Reports one behind the other; of none, of different lengths, and of lengths on both sides of a byte."""
+    wires = [encoded_bytes(name, made[name]) for name in ("bloom-all", "direct-pairs", "wide-bloom-1024")]
+    framings = [[], wires[:1], wires[:2] * 2, wires, [bytes(255)], [bytes(256), bytes(257)], [b""]]
+    return [{"reports": [wire.hex() for wire in each], "bytes": framed(each).hex()} for each in framings]
+
+
+def malformed_frames(made: Mapping[str, Campaign]) -> list[Item]:
+    """What ends within a report, or within its length."""
+    whole = framed([encoded_bytes("bloom-all", made["bloom-all"])] * 2)
+    spoilt = [
+        whole[:-1],
+        whole[: len(whole) // 2 + 1],
+        whole[: len(whole) // 2 + 2],
+        whole + b"\0",
+        b"\0",
+        b"\0\1",
+        b"\xff\xff\0",
+    ]
+    return [{"bytes": data.hex(), "reason": reason_of(lambda d=data: list(unframed(d)))} for data in spoilt]
 
 
 def encoded_bytes(name: str, campaign: Campaign) -> bytes:
@@ -601,6 +751,17 @@ SPELLINGS: list[tuple[str, str, str]] = [
 ]
 
 
+TITLES: list[tuple[str, str]] = [
+    ("an emoji that is newer than Unicode 14.0", "\U0001fae9"),
+    ("a character of Unicode 16.0 that decomposes", "\U00016d67"),
+    ("a code point that is not assigned", "\u0378"),
+    ("a noncharacter", "\uffff"),
+    ("31 marks in a row", "q" + "\u0316" * 31),
+    ("31 marks in a row that have no combining class", "\u0915" + "\u0903" * 31),
+]
+"""What may not stand in any text."""
+
+
 def malformed_campaigns() -> list[Item]:
     """One good campaign (the first), and what becomes of it."""
     good = make_campaign(SMALL, Terms(name="good", title="a/b"), Wish(flip_probability="0.5", n_bits=32, n_hashes=4))
@@ -620,6 +781,8 @@ def malformed_campaigns() -> list[Item]:
         ("not UTF-8", text.encode().replace(b"a/b", b"\xff")),
         ("UTF-16", text.encode("utf-16")),
         ("nested too deep", b"[" * 17 + b"]" * 17),
+        *((why, text.replace("a/b", title).encode()) for why, title in TITLES),
+        ("a language of 101 characters", text.replace('"en"', f'"{"aa" + "-abcdefgh" * 11}"').encode()),
     ]
     return [{"why": "", **campaign_bytes(text.encode())}, *(refused(why, data) for why, data in items)]
 
@@ -659,6 +822,11 @@ def vectors() -> Item:
         "malformed_twins": malformed_twins(made),
         "spelt_campaign": spellings[0]["text"],
         "malformed_campaigns": spellings[1:],
+        "attribute_epsilons": epsilon_items(made),
+        "caps": cap_items(made),
+        "frames": frame_items(made),
+        "malformed_frames": malformed_frames(made),
+        "assigned": ASSIGNED.split(),
     }
 
 
@@ -666,7 +834,7 @@ def file_text() -> str:
     """One item a line, so that a change shows which."""
     sections = []
     for key, value in vectors().items():
-        if isinstance(value, list):
+        if isinstance(value, list) and key != "assigned":
             lines = ",\n".join(json.dumps(item, sort_keys=True) for item in value)
             sections.append(f"{json.dumps(key)}: [\n{lines}\n]")
         else:

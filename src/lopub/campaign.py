@@ -13,7 +13,7 @@ from lopub.canonical import Json, Members, canonical_bytes, parse_canonical
 from lopub.domain import Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.exact import decimal_up, float_up
-from lopub.files import write_whole
+from lopub.files import kind_of, write_whole
 from lopub.mechanism import Block, Channel, Mechanism, mechanism_from_json
 from lopub.schema import domain_from_json
 from lopub.terms import Terms, check_translations, terms_from_json
@@ -256,6 +256,10 @@ class Campaign:
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:
+            if (kind := kind_of(data)) != "JSON":
+                raise CampaignError(f"{path} is not a campaign, but {kind}") from None
+            if b'"mechanism"' not in data and b'"schema"' in data:
+                raise CampaignError(f"{path} is a draft, not a campaign; `lopub campaign make` makes one of it") from None
             raise CampaignError(f"{path}: {error}") from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from lopub.domain import Attribute, Domain
 from lopub.errors import DomainError, StoreError, all_of
-from lopub.files import whole_file
+from lopub.files import kind_of, whole_file
 
 Codes = NDArray[np.uint16]
 N_ROWS = 3
@@ -124,6 +124,9 @@ def read_texts(path: str | Path) -> pa.Table:
     data = _unpacked(path).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise DomainError(f"{path} is empty")
+    kind = kind_of(data)
+    if kind in ("a Parquet file", "a SQLite database") or (kind == "JSON" and data.rstrip().endswith((b"}", b"]"))):
+        raise DomainError(f"{path} is not a csv table, but {kind}")
     if (wrong := _first_wrong_byte(data)) is not None:
         line = data[:wrong].count(b"\n") + 1
         raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8")

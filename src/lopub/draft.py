@@ -13,6 +13,7 @@ from lopub.choice import FEWEST_CELLS, fill_cells, ranked, usual_choices
 from lopub.domain import Attribute, Domain
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError, all_of
 from lopub.exact import UNIT, change_units_for, change_units_of, epsilon_decimal, odds_for
+from lopub.files import kind_of
 from lopub.mechanism import Bloom, Direct, Mechanism, Subset, Unary, bits_for, hashes_for
 from lopub.mechanism.bloom import BloomChannel
 from lopub.schema import attribute_from_json
@@ -88,6 +89,8 @@ def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
     except FinishedCampaign as error:
         raise FinishedCampaign(f"{path}: {error}") from None
     except (CampaignError, DomainError) as error:
+        if (kind := kind_of(data)) != "JSON":
+            raise CampaignError(f"{path} is not a draft, but {kind}") from None
         raise CampaignError(f"{path}: {error}") from None
 
 

@@ -159,3 +159,23 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def kind_of(data: bytes) -> str:
+    """What a file is that begins so, in words for a message.
+
+    >>> kind_of(b"PAR1..."), kind_of(b'{"name": 1}'), kind_of(b"age,city")
+    ('a Parquet file', 'JSON', 'text')
+    """
+    head = data[:512]
+    for mark, kind in _MARKS.items():
+        if head.startswith(mark):
+            return kind
+    if not head.strip():
+        return "empty"
+    if any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head):
+        return "a binary file"
+    return "JSON" if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) else "text"
+
+
+_MARKS = {b"PAR1": "a Parquet file", b"\x1f\x8b": "a gzipped file", b"SQLite format 3\x00": "a SQLite database"}

@@ -15,7 +15,7 @@ from lopub.batch.check import checked_batch
 from lopub.batch.packed import Packed
 from lopub.campaign import HEADER_BYTES, Campaign
 from lopub.errors import CampaignError, Reason, StoreError
-from lopub.files import whole_file
+from lopub.files import kind_of, whole_file
 from lopub.report import VERSION
 
 BLOCK_REPORTS = 2**16
@@ -57,17 +57,17 @@ def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: i
 def _other_kind(head: bytes) -> str:
     """What a file is that begins so, with the next step; empty where it may be framed reports: their third byte is the version
     of the first one, and no version will ever be a letter."""
-    if head.startswith(b"\x1f\x8b"):
-        return "gzipped; unpack it first"
-    if len(head) < 3 or head[2] < ord(" "):
+    kind = kind_of(head)
+    if len(head) < 3 or (head[2] < ord(" ") and kind in ("text", "a binary file")):
         return ""
-    if head.startswith(b"SQLite format 3\x00"):
-        return "a SQLite database; `lopub publish --from sqlite:///FILE` reads the reports of a collector"
-    if any(byte < ord(" ") and byte not in b"\t\r\n" for byte in head):
-        return "something else"
-    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")):
-        return "JSON, such as a campaign or a record"
-    return "text; if it is a table of records, `lopub encode` lets simulated clients report them"
+    return kind + _NEXT.get(kind, "")
+
+
+_NEXT = {
+    "text": "; if it is a table of records, `lopub encode` lets simulated clients report them",
+    "a SQLite database": "; `lopub publish --from sqlite:///FILE` reads the reports of a collector",
+    "a gzipped file": "; unpack it first",
+}
 
 
 def write_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:

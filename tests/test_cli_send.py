@@ -1,18 +1,40 @@
 """`lopub send` and `lopub withdraw` as a person meets them: real processes, a real server on the loopback interface."""
 
+import hashlib
 import json
+import math
 import os
 import pty
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import typer
 
-from lopub import Categorical, Domain, IntegerRange, Report, Terms, Wish, make_campaign
+from lopub import (
+    Binned,
+    Boolean,
+    Campaign,
+    Categorical,
+    Client,
+    Domain,
+    DomainError,
+    EpsilonTooHigh,
+    FileStore,
+    IntegerRange,
+    MemoryStore,
+    Report,
+    Terms,
+    Wish,
+    make_campaign,
+)
+from lopub.cli.send import agree, all_answers, candidates_of, odds, print_answers, print_questions, send
 from lopub.report import unframed
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
@@ -35,19 +57,20 @@ CAMPAIGN = make_campaign(DOMAIN, TERMS, Wish(epsilon=2))
 class Collector:
     """Just enough of one: the campaign, a first answer, and what came in."""
 
-    def __init__(self) -> None:
+    def __init__(self, campaign: Campaign = CAMPAIGN) -> None:
+        self.campaign = campaign
         self.bodies: dict[str, list[bytes]] = {"reports": [], "withdrawals": []}
         self.verdict = {"received": 1, "refused": []}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}/campaigns/{CAMPAIGN.id}"
+        self.url = f"http://127.0.0.1:{self._server.server_port}/campaigns/{campaign.id}"
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._say(200, CAMPAIGN.canonical_bytes)
+                self._say(200, collector.campaign.canonical_bytes)
 
             def do_POST(self) -> None:
                 what = self.path.rpartition("/")[2]
@@ -232,3 +255,179 @@ def test_a_person_at_a_terminal_is_asked(collector, record, tmp_path, said, code
     assert ("nothing was made, nothing was sent" in result.stderr) == (n_sent == 0)
     assert len(collector.reports) == n_sent
     assert len(files(tmp_path)) == 1 + n_sent
+
+
+# ---- what a person sees
+
+LABELS = {"1": "married", "2": "not married"}
+WORDY = Domain(
+    (
+        Categorical(name="marital", values=("1", "2"), labels=LABELS, question="Are you married?", missing=True),
+        Categorical(name="place", values=tuple(f"municipality-{i}" for i in range(120)), title="Where you live"),
+        Boolean(name="smoker"),
+        Binned(name="income", edges=tuple(str(1000 * i) for i in range(9))),
+        IntegerRange(name="age", minimum=0, maximum=120, missing=True),
+    )
+)
+WORDY_RECORD = {"marital": "2", "place": "municipality-77", "smoker": True, "income": 4500, "age": None}
+
+
+@contextmanager
+def collecting(campaign: Campaign) -> Iterator[Collector]:
+    served = Collector(campaign)
+    try:
+        yield served
+    finally:
+        served.close()
+
+
+def wordy(epsilon: float = 2) -> Campaign:
+    return make_campaign(WORDY, Terms(name="wordy"), Wish(epsilon=epsilon))
+
+
+def test_no_list_of_answers_is_cut(capsys):
+    print_questions(wordy())
+    shown = capsys.readouterr().out
+    flat = "".join(shown.split())
+    assert "…" not in shown.partition("attribute")[2]
+    for answer in (*(f"municipality-{i}" for i in range(120)), "1=married", "2=notmarried", "false,true", "0to120", "7000"):
+        assert answer in flat, answer
+
+
+def test_answers_are_shown_as_they_read_and_as_they_stand_in_a_record():
+    shown = {attribute.name: all_answers(attribute) for attribute in WORDY.attributes}
+    assert shown["marital"] == "1 = married, 2 = not married, or none: null"
+    assert shown["smoker"] == "false, true" and shown["age"] == "0 to 120, or none: null"
+
+
+def test_a_persons_own_answers_are_shown_with_their_labels(capsys):
+    print_answers(wordy(), WORDY.indices(WORDY_RECORD))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert lines[1:] == [
+        ["Are", "you", "married?", "not", "married"],
+        ["Where", "you", "live", "municipality-77"],
+        ["smoker", "true"],
+        ["income", *WORDY["income"].texts[4].split()],
+        ["age", "(no", "answer)"],
+    ]
+
+
+def test_a_missing_answer_is_told_in_the_words_of_json():
+    """A person writes null into a record; None is Python's word."""
+    with pytest.raises(DomainError) as refusal:
+        candidates_of(wordy(), {name: value for name, value in WORDY_RECORD.items() if name != "age"})
+    assert "age" in str(refusal.value) and "None" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "factor"),
+    [("1", "2.8"), ("0.04", "1.1"), ("2", "7.4"), ("0.0001", "1.1"), ("8", "2,981.0"), ("14", "1,202,604.3"), ("14.1", "10^7")],
+)
+def test_odds_are_rounded_up(epsilon, factor):
+    told = odds(Decimal(epsilon))
+    assert f"by a factor of {factor} at most" in told
+    assert float(factor.replace(",", "").replace("10^", "1e")) >= math.exp(float(epsilon))
+
+
+HOSTILE = "\x9b2J\u202eevil\u2066\u2028\x07\r[bold red]x[/] :warning:"
+
+
+def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(capsys, monkeypatch):
+    """What a campaign may say is decided elsewhere; a terminal must be safe whatever that is."""
+    monkeypatch.setattr("lopub.domain.check_text", lambda text, *arguments: text)
+    attribute = Categorical(name="a\u202eb", values=("v" + HOSTILE, "w"), labels={"w": "label" + HOSTILE}, question=HOSTILE)
+    terms = Terms(name="t", title=HOSTILE, description="one\nepsilon 0.001: harmless" + HOSTILE, consent=HOSTILE)
+    campaign = make_campaign(Domain((attribute,)), terms, Wish(epsilon=1))
+    print_questions(campaign)
+    print_answers(campaign, (1,))
+    shown = capsys.readouterr().out
+    assert all(sign.isprintable() or sign == "\n" for sign in shown)
+    assert "[bold red]x[/] :warning:" in shown
+    assert "\n| epsilon 0.001: harmless" in shown and "\nepsilon 0.001" not in shown
+
+
+# ---- a weak epsilon
+
+
+def test_yes_alone_does_not_agree_to_a_weak_epsilon(tmp_path, record):
+    record.write_text(json.dumps(WORDY_RECORD))
+    with collecting(wordy(20)) as served:
+        with pytest.raises(EpsilonTooHigh, match=r"epsilon 20 is above 8: one report .* add an --epsilon-cap that allows it"):
+            send(served.url, record, store=tmp_path / "kept", agreed=True)
+        assert served.reports == [] and not (tmp_path / "kept").exists()
+
+
+def test_a_cap_that_was_chosen_agrees_to_a_weak_epsilon(tmp_path, record, capsys):
+    record.write_text(json.dumps(WORDY_RECORD))
+    with collecting(wordy(20)) as served:
+        send(served.url, record, store=tmp_path / "kept", agreed=True, epsilon_cap="20")
+        assert len(served.reports) == 1
+        send(served.url, store=tmp_path / "kept", agreed=True)
+        assert len(set(served.reports)) == 1
+    assert "warning: epsilon 20 is above 8" in capsys.readouterr().err
+
+
+def test_an_epsilon_of_8_needs_no_more_than_yes(tmp_path, record, capsys):
+    record.write_text(json.dumps(WORDY_RECORD))
+    with collecting(wordy(8)) as served:
+        send(served.url, record, store=tmp_path / "kept", agreed=True)
+        assert len(served.reports) == 1
+    assert "warning" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_person_is_asked_about_a_weak_epsilon_in_plain_words(monkeypatch, said):
+    asked = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda text, **options: asked.append(text) or said)
+    if said:
+        agree(wordy(20), WORDY_RECORD, agreed=False, capped=False)
+    else:
+        with pytest.raises(typer.Exit):
+            agree(wordy(20), WORDY_RECORD, agreed=False, capped=False)
+    assert asked[0].startswith("Beware: epsilon 20 is above 8: one report can make an observer nearly certain of the answers")
+
+
+def test_answers_are_not_printed_where_output_is_piped(monkeypatch, capsys):
+    """What is piped may be kept: a log is no place for answers."""
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda text, **options: True)
+    agree(wordy(), WORDY_RECORD, agreed=False, capped=False)
+    assert "municipality" not in capsys.readouterr().out
+
+
+def test_answers_are_shown_to_a_person_at_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda text, **options: True)
+    monkeypatch.setattr("lopub.cli.send.out._force_terminal", True)
+    agree(wordy(), WORDY_RECORD, agreed=False, capped=False)
+    assert "municipality-77" in capsys.readouterr().out
+
+
+# ---- all campaigns together
+
+
+def test_what_a_store_has_spent_is_shown_and_capped(tmp_path, record, capsys):
+    record.write_text(json.dumps(WORDY_RECORD))
+    Client(CAMPAIGN, store=FileStore(tmp_path / "kept")).encode({"city": "Oslo", "children": 1})
+    with collecting(wordy()) as served:
+        with pytest.raises(EpsilonTooHigh, match=r"everything sent from this store to 4; the lifetime_cap is 3.9"):
+            send(served.url, record, store=tmp_path / "kept", agreed=True, lifetime_cap="3.9")
+        assert served.reports == []
+        send(served.url, record, store=tmp_path / "kept", agreed=True, lifetime_cap="4")
+        assert len(served.reports) == 1
+        assert "This store has spent epsilon 2.000 of yours so far, 4.000 after this.\n" in capsys.readouterr().out
+        send(served.url, store=tmp_path / "kept", agreed=True)
+        assert "This store has spent epsilon 4.000 of yours so far.\n" in capsys.readouterr().out
+
+
+def test_older_reports_are_counted_when_they_are_sent_again(tmp_path, capsys):
+    (tmp_path / "kept").mkdir()
+    report = Client(CAMPAIGN, store=MemoryStore()).encode({"city": "Oslo", "children": 1}).to_bytes()
+    (tmp_path / "kept" / f"{CAMPAIGN.id}-{hashlib.sha256(b'self').hexdigest()[:32]}").write_bytes(report)
+    with collecting(CAMPAIGN) as served:
+        send(served.url, store=tmp_path / "kept", agreed=True)
+        assert "Older reports whose epsilon is not known and not in that sum: 1." in capsys.readouterr().out
+        send(served.url, store=tmp_path / "kept", agreed=True)
+        assert "This store has spent epsilon 2.000 of yours so far.\n" in capsys.readouterr().out
+        assert served.reports == [report, report]

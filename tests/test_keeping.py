@@ -288,10 +288,11 @@ def test_no_two_of_many_respondents_share_a_report():
     assert len(ids) == 700
 
 
-def test_the_names_of_files_keep_all_digits_of_their_hash(tmp_path):
-    Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
-    (path,) = reports_on(tmp_path)
-    assert len(path.name) == 64 and set(path.name) <= set("0123456789abcdef")
+def test_no_two_of_many_keys_share_a_file(tmp_path):
+    store = FileStore(tmp_path)
+    store.keep("key 0", b"report")
+    assert reports_on(tmp_path) == [store.path_of("key 0")]
+    assert len({store.path_of(f"key {i}") for i in range(700)}) == 700
 
 
 def test_the_totals_of_respondents_are_apart(tmp_path):

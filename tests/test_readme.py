@@ -66,6 +66,7 @@ def test_the_first_steps_run():
     result = subprocess.run([sys.executable, ROOT / "examples" / "first_steps.py"], check=True, capture_output=True, text=True)
     first, again = [line.split()[1] for line in result.stdout.splitlines() if line.startswith(("report", "again"))]
     assert first == again
+    assert result.stdout.count("\nestimate ") == 6 and "report.html" in result.stdout.splitlines()[-1]
 
 
 def test_every_page_that_the_readme_points_to_is_there():

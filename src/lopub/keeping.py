@@ -181,10 +181,9 @@ class FileStore:
             self._save(draws, _charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
 
     def path_of(self, key: str) -> Path:
-        """Where the report of this key is, or will be once the store is made."""
-        salt = self._salt()
-        named = self._directory / (self._name(key, salt) if salt else key)
-        return named if named.exists() else self._directory / key
+        """The file of this key's report; its older name, where it has that or the store has no salt yet."""
+        salt, older = self._salt(), self._directory / key
+        return self._directory / self._name(key, salt) if salt and not older.exists() else older
 
     # ---- the directory
 

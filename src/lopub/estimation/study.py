@@ -31,6 +31,13 @@ HOPELESS = 0.5
 """Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Small matrix products are faster on one thread, and their sums then do not depend on the machine's cores."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
 class Study:
     """Everything that can be asked of a batch, or of counts. Reports are put in order and marginals are estimated once."""
 
@@ -55,6 +62,7 @@ class Study:
         return Moments(self.counts)
 
     @cached_property
+    @one_blas_thread()
     def marginals(self) -> dict[int, Probabilities]:
         """By position; an attribute that nobody reported is not there."""
         return marginals_of(self.source, self.moments, tuple(range(len(self.domain))))
@@ -202,13 +210,6 @@ class Study:
 
 def _repeated(names: Sequence[str]) -> str:
     return next(name for name in names if list(names).count(name) > 1)
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Small matrix products are faster on one thread, and their sums then do not depend on the machine's cores."""
-    with threadpool_limits(1, user_api="blas"):
-        yield
 
 
 def estimate(data: ReportBatch | Counts, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:

@@ -13,6 +13,7 @@ from lopub.dataset import Dataset
 from lopub.dependence import DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
 from lopub.errors import DomainError, NeedsReports, Reason
 from lopub.estimation import METHODS, Reports, Study
+from lopub.estimation.study import one_blas_thread
 from lopub.joint import JointDistribution
 from lopub.junction import GrowingGraph
 from lopub.publication.coverage import OddCoverage, odd_coverage
@@ -147,6 +148,7 @@ class Publication:
         return tuple(marginal.names[0] for marginal in self.marginals)
 
 
+@one_blas_thread()
 def publish(
     data: ReportBatch | Counts,
     *,

@@ -165,7 +165,7 @@ class Moments:
         return bool(self._readable(clique))
 
     def covariance(self, clique: View) -> Probabilities | None:
-        """Of the linear estimate of jointly randomized cells, before the simplex. None of separately randomized ones."""
+        """Of the linear estimate of jointly randomized cells once they sum to one. None of separately randomized ones."""
         if not self._campaign.jointly:
             return None
         shares = (self.marginal(clique[0]) if len(clique) == 1 else on_simplex(self._linear(clique))).reshape(-1)
@@ -173,7 +173,9 @@ class Moments:
         for weight, n, noise in self._noises(clique, shares):
             total += weight**2 * (np.diag(shares) - np.outer(shares, shares) + noise) / n
             weights += weight
-        return total / weights**2
+        centred = np.eye(len(shares)) - 1 / len(shares)  # the simplex takes the same off every cell
+        covariance: Probabilities = centred @ total @ centred / weights**2
+        return covariance
 
     def _linear(self, clique: View) -> Probabilities:
         """The unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""

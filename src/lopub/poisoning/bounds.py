@@ -89,7 +89,7 @@ def _bound(campaign: Campaign, clique: View, drawn: dict[View, float], n_reports
     refused = {view: _refused(campaign, clique, view) for view in views}
     views = {view: chance for view, chance in views.items() if refused[view] is None}
     if not views:
-        raise DomainError(next(iter(refused.values())))
+        raise DomainError(f"the debiased frequency, which is bounded here, {next(iter(refused.values()))}; take more bits")
     reaches = {view: reach(campaign, clique, view) for view in views}
     weights = {view: chance * reaches[view].weight for view, chance in views.items()}
     total = sum(weights.values())

@@ -14,13 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lopub import Dataset
+from lopub import Dataset, publish
 from lopub.batch import N_FOLDS, ReportBatch, answers_of, digests_of, folds_of, walk_reports
 from lopub.batch.files import from_frames
 from lopub.compiling import compiled
-from lopub.counts import Counts, Table, count, is_bits, is_counts, load_counts
+from lopub.counts import Counts, Table, count, count_singly, is_bits, is_counts, load_counts
 from lopub.counts.columns import add_contingency, add_overlaps, lay_columns, ones
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, StoreError
+from lopub.estimation import Reports, Study
 from lopub.mechanism.direct import DirectChannel
 from lopub.simulation import simulate
 from lopub.view import View
@@ -301,6 +302,59 @@ def test_refused_reports_are_carried_along() -> None:
     batches = [from_frames([b"", wires[0]], campaign), from_frames([b"", b"\x09" + wires[1][1:], wires[2]], campaign)]
     counts = count(batches)
     assert counts.refused == {Reason.LENGTH: 2, Reason.VERSION: 1} and len(counts) == 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_counts_without_overlaps_are_those_of_all_counts(name: str) -> None:
+    batch = batch_of(name)
+    every, singly = count(batch), count_singly(batch)
+    kept = {
+        key: table
+        for key, table in every.tables.items()
+        if len(key[0]) == 1 or batch.campaign.jointly or not is_bits(batch.campaign)
+    }
+    assert len(singly) == len(every)
+    assert list(singly.tables) == list(kept)
+    for key, table in singly.tables.items():
+        assert table.n_reports == kept[key].n_reports
+        np.testing.assert_array_equal(table.counts, kept[key].counts)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_publishing_counts_no_overlaps_of_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit compares single bits; with 300 Bloom attributes the overlaps of all bits would take 16 GB."""
+    batch = batch_of(name)
+    if batch.campaign.jointly or not is_bits(batch.campaign):
+        pytest.skip("its counts have no overlaps of bits")
+    expected = publish(batch, rows=20)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("overlaps were counted")
+
+    monkeypatch.setattr("lopub.counts.counting._overlaps", refuse)
+    assert publish(batch, rows=20).fit == expected.fit
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reports_that_touch_a_clique_are_counted_once(name: str) -> None:
+    batch = batch_of(name)
+    counts, reports, d = count(batch), Reports.of(batch), len(batch.campaign.domain)
+    for n in (1, 2, 3, d):
+        for clique in combinations(range(d), n):
+            touching = sum(len(batch.rows_of(number)) for number, view in enumerate(batch.views) if set(view) & set(clique))
+            assert reports.n_touching(clique) == touching
+            assert touching <= counts.n_touching(clique) <= len(batch)
+            if n <= 2 or (is_bits(batch.campaign) and batch.campaign.jointly):
+                assert counts.n_touching(clique) == touching
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("method", ["shrunk", "product"])
+def test_no_joint_is_made_of_more_reports_than_there_are(name: str, method: str) -> None:
+    batch = batch_of(name)
+    names = batch.campaign.domain.names
+    for n in (2, 3, len(names)):
+        assert Study(batch).estimate(names[:n], method).fit.n_reports <= len(batch)
 
 
 @pytest.mark.parametrize("name", NAMES)

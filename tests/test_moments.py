@@ -6,7 +6,21 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from lopub import AllAttributes, Campaign, Categorical, Domain, DomainError, Terms, Wish, estimate, make_campaign, simulate
+from lopub import (
+    AllAttributes,
+    Campaign,
+    Categorical,
+    Dataset,
+    Domain,
+    DomainError,
+    Listed,
+    ReportBatch,
+    Terms,
+    Wish,
+    estimate,
+    make_campaign,
+    simulate,
+)
 from lopub.batch import N_FOLDS
 from lopub.counts import Counts, Table, count
 from lopub.estimation import Study
@@ -206,6 +220,68 @@ def test_three_attributes_are_refused_with_one_sentence(name: str, of: str) -> N
     batch = batch_of(name, 500)
     with pytest.raises(DomainError, match=r"^method moments knows co-occurrences of two attributes, got 3; use shrunk or em$"):
         Study(batch if of == "batch" else count(batch)).estimate(DOMAIN.names, "moments")
+
+
+SQUARE = Domain(tuple(Categorical(name=f"b{i}", values=tuple("abcdefgh")) for i in range(2)))
+FEW_BITS = {
+    "jointly": Wish(epsilon=4, mechanism="bloom", n_bits=32, n_hashes=3, view=AllAttributes(), jointly=True),
+    "separately": Wish(epsilon=8, mechanism="bloom", n_bits=6, n_hashes=2, view=AllAttributes(), jointly=False),
+}
+"""Codes that give each cell a filter of its own, but have fewer bits than cells."""
+
+
+def short_of_bits(way: str, n: int = 400) -> ReportBatch:
+    campaign = make_campaign(SQUARE, Terms(name="x"), FEW_BITS[way])
+    first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
+    return simulate(Dataset(SQUARE, np.stack([first, (first + np.arange(n) % 2) % 8], axis=1)), campaign, seed=1)
+
+
+@pytest.mark.parametrize("names", [("b0",), ("b0", "b1")])
+@pytest.mark.parametrize("of", ["batch", "counts"])
+@pytest.mark.parametrize(
+    ("way", "words"),
+    [
+        (
+            "jointly",
+            "the 64 cells of b0, b1 apart, because their code has rank 32; use em or shrunk, or a campaign with more bits",
+        ),
+        ("separately", "the 8 cells of b0 apart, because their code has rank 6; use em or shrunk, or a campaign with more bits"),
+    ],
+)
+def test_codes_of_too_low_a_rank_are_refused(way: str, words: str, of: str, names: tuple[str, ...]) -> None:
+    """Least squares would pick one of many joints with the same expected bits, and call it unbiased."""
+    batch = short_of_bits(way)
+    with pytest.raises(DomainError, match=rf"^method moments cannot tell {words}$"):
+        Study(batch if of == "batch" else count(batch)).estimate(names, "moments")
+
+
+def test_marginals_from_counts_of_codes_of_too_low_a_rank_are_refused() -> None:
+    for way in FEW_BITS:
+        with pytest.raises(DomainError, match="because their code has rank"):
+            Study(count(short_of_bits(way))).marginal(0)
+
+
+@pytest.mark.parametrize("way", FEW_BITS)
+def test_codes_of_too_low_a_rank_are_no_obstacle_to_likelihood(way: str) -> None:
+    n = 40_000
+    batch = short_of_bits(way, n)
+    first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
+    truth = np.bincount(first, minlength=8) / n
+    study = Study(batch)
+    assert study.estimate(("b0",)).avd(truth) < 0.05
+    assert np.isfinite(study.marginal_error(0)[:7]).all()  # nobody has the last value
+
+
+def test_a_view_whose_code_has_too_low_a_rank_leaves_the_estimate_to_the_others() -> None:
+    views = Listed.of(SQUARE, [(("b0",), 1), (("b0", "b1"), 3)])
+    wish = Wish(epsilon=6, mechanism="bloom", n_bits=32, n_hashes=3, view=views, jointly=True)
+    n = 30_000
+    first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
+    people_ = Dataset(SQUARE, np.stack([first, first], axis=1))
+    counts = count(simulate(people_, make_campaign(SQUARE, Terms(name="x"), wish), seed=1))
+    assert estimate(counts, ("b0",), "moments").avd(np.bincount(first, minlength=8) / n) < 0.05
+    with pytest.raises(DomainError, match="the 64 cells of b0, b1 apart"):
+        estimate(counts, ("b0", "b1"), "moments")
 
 
 # ---- the parts

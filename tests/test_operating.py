@@ -107,15 +107,12 @@ def test_the_figures_of_the_page_are_those_of_the_committed_table():
 
 
 def test_what_the_page_says_of_the_estimators_is_so():
-    """Within the bound: the linear estimate and `moments` everywhere; the default where the view itself is what is estimated, or
-    attributes are. `em` is not, for attributes of jointly randomized bits."""
+    """Every estimator stays within the bound, whatever views fakes choose."""
     passed = {
         method: {(row["mechanism"], row["view"], row["randomize"]) for row in rows() if float(row[method]) > most(row)}
         for method in ("linear", "moments", "shrunk", "em")
     }
-    assert passed["linear"] == passed["moments"] == set()
-    assert passed["shrunk"] == {("subset", "sample:3", "jointly")}
-    assert passed["em"] == {("subset", "sample:2", "jointly"), ("subset", "sample:3", "jointly")}
+    assert not any(passed.values()), passed
     assert any(float(row["shrunk"]) > float(row["mean_bound"]) for row in rows() if row["mechanism"] == "bloom")
 
 

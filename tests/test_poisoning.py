@@ -327,9 +327,21 @@ def test_a_code_that_is_too_large_to_be_inverted_is_refused():
         poisoning_bound(campaign, ["a0"], n_reports=10, n_fake=1)
 
 
+@pytest.mark.parametrize("jointly", [True, False])
+def test_a_code_of_too_low_a_rank_has_no_bound(jointly):
+    """A pseudo-inverse would give a figure for an estimate that does not exist."""
+    wish = Wish(epsilon=6, mechanism="bloom", n_bits=24 if jointly else 6, n_hashes=3, view=AllAttributes(), jointly=jointly)
+    campaign = make_campaign(domain_of(8, 8) if jointly else domain_of(8), Terms(name="t"), wish)
+    words = r"cannot tell the \d+ cells of a0(, a1)? apart, because their code has rank \d+; take more bits$"
+    with pytest.raises(DomainError, match=f"^the debiased frequency, which is bounded here, {words}"):
+        poisoning_bound(campaign, ["a0"], n_reports=990, n_fake=10)
+    assert most_exposed(campaign, n_reports=990, n_fake=10) is None
+    assert exposure(campaign) is None
+
+
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), [*WAYS, ("bloom", AllAttributes(), False)], ids=str)
 def test_the_most_exposed_attribute_is_the_one_with_the_largest_bound(mechanism, view, jointly):
-    own = {"n_bits": 8, "n_hashes": 2} if mechanism == "bloom" else {}
+    own = {"n_bits": 16, "n_hashes": 2} if mechanism == "bloom" else {}
     wish = Wish(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
     campaign = make_campaign(FOUR, Terms(name="t"), wish)
     bounds = {name: poisoning_bound(campaign, [name], n_reports=990, n_fake=10) for name in FOUR.names}

@@ -32,7 +32,7 @@ class Fit:
 
     method: str
     n_reports: int = 0
-    """Reports that say something about the clique."""
+    """Reports that say something about the clique, each counted once."""
     converged: bool = True
     n_evaluations: int = 0
     """Of the EM map, those of a line search included."""

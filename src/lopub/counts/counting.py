@@ -35,9 +35,15 @@ def count(reports: ReportBatch | Iterable[ReportBatch], *, done: Callable[[int],
     return total
 
 
-def _counted(batch: ReportBatch) -> Counts:
+def count_singly(batch: ReportBatch) -> Counts:
+    """The counts without the overlaps of two bits: of many attributes these take most of the room and of the time."""
+    return _counted(batch, overlaps=False)
+
+
+def _counted(batch: ReportBatch, *, overlaps: bool = True) -> Counts:
     campaign = batch.campaign
-    make = _contingency if not is_bits(campaign) else _view_ones if campaign.jointly else _overlaps
+    of_bits = _view_ones if campaign.jointly else _overlaps if overlaps else _attribute_ones
+    make = of_bits if is_bits(campaign) else _contingency
     tables = {key: table for key, table in make(batch) if table.n_reports}
     return Counts(campaign=campaign, n_reports=len(batch), tables=dict(sorted(tables.items())), refused=dict(batch.refused))
 
@@ -86,19 +92,34 @@ def _table_starts(
     return starts, keys, n_cells
 
 
-# ---- bits of jointly randomized views
+# ---- single bits
 
 
 def _view_ones(batch: ReportBatch) -> Iterator[tuple[Key, Table]]:
+    """Of jointly randomized views."""
     for number, view in enumerate(batch.views):
-        rows = batch.rows_of(number)
-        ones = np.zeros(shape_of(batch.campaign, (view, 0)), dtype=np.int64)
-        for start in range(0, len(rows), CHUNK):
-            ones += batch.block_bits(number, 0, rows[start : start + CHUNK]).sum(axis=0, dtype=np.int64)
-        yield (view, 0), Table(len(rows), ones)
+        yield (view, 0), _ones(batch, number, 0, (view, 0))
 
 
-# ---- bits of separately randomized attributes
+def _attribute_ones(batch: ReportBatch) -> Iterator[tuple[Key, Table]]:
+    """Of separately randomized attributes."""
+    found: dict[Key, Table] = {}
+    for number, view in enumerate(batch.views):
+        for at, position in enumerate(view):
+            key = ((position,), len(view))
+            table = _ones(batch, number, at, key)
+            found[key] = found[key] + table if key in found else table
+    yield from found.items()
+
+
+def _ones(batch: ReportBatch, number: int, block: int, key: Key) -> Table:
+    rows, ones = batch.rows_of(number), np.zeros(shape_of(batch.campaign, key), dtype=np.int64)
+    for start in range(0, len(rows), CHUNK):
+        ones += batch.block_bits(number, block, rows[start : start + CHUNK]).sum(axis=0, dtype=np.int64)
+    return Table(len(rows), ones)
+
+
+# ---- bits of separately randomized attributes, and their overlaps
 
 
 def _overlaps(batch: ReportBatch) -> Iterator[tuple[Key, Table]]:
@@ -109,7 +130,7 @@ def _overlaps(batch: ReportBatch) -> Iterator[tuple[Key, Table]]:
         together = np.zeros((int(starts[-1]), int(starts[-1])), dtype=np.int64)
         tiles = chain.from_iterable(_tiles(batch, number, starts) for number in numbers)
         _add_tiles(tiles, starts, together)
-        n_together = _n_together(batch, numbers)
+        n_together = covered_together(batch, numbers)
         for a in range(len(starts) - 1):
             mine = slice(starts[a], starts[a + 1])
             yield ((a,), noise), Table(int(n_together[a, a]), np.diagonal(together)[mine].copy())
@@ -124,8 +145,8 @@ def _column_starts(campaign: Campaign, noise: int) -> Integers:
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 
-def _n_together(batch: ReportBatch, numbers: list[int]) -> Integers:
-    """How many reports of these views cover each two attributes. shape (d, d)."""
+def covered_together(batch: ReportBatch, numbers: Iterable[int]) -> Integers:
+    """How many reports of these views cover each two attributes; on the diagonal, each one. shape (d, d)."""
     d = len(batch.campaign.domain)
     total = np.zeros((d, d), dtype=np.int64)
     for number in numbers:

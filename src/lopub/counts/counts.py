@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -84,6 +85,17 @@ class Counts:
         if is_bits(self.campaign) and self.campaign.jointly:
             parts = [view for view in self._noises if set(clique) <= set(view)]
         return sum(self.tables[part, noise].n_reports for part in parts for noise in self.noises(part))
+
+    def n_touching(self, clique: View) -> int:
+        """How many reports cover at least one of these attributes, each counted once; where three of them may be covered together
+        and counts hold pairs alone, at most as many as are covered one by one."""
+        if is_bits(self.campaign) and self.campaign.jointly:
+            return sum(table.n_reports for (view, _), table in self.tables.items() if set(clique) & set(view))
+        singly = sum(self.n_covering((position,)) for position in clique)
+        sizes = self.campaign.domain.sizes
+        if any(self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)):
+            return min(singly, self.n_reports)
+        return singly - sum(self.n_covering(pair) for pair in combinations(clique, 2))
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the counts as Parquet, whole or not at all."""

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from lopub.batch import N_FOLDS, Answers, ReportBatch, answers_of, digests_of, folds_of, keep_of, order_of
 from lopub.campaign import Campaign
-from lopub.counts import Counts, count, is_bits
+from lopub.counts import Counts, count, count_singly, is_bits
 from lopub.errors import NeedsReports
 from lopub.estimation.contingency import Contingency
 from lopub.estimation.evidence import Evidence, Part
 from lopub.estimation.factorised import Factorised, Overlaps, overlaps_of
 from lopub.estimation.joint_bits import ALL_FOLDS, JointBits
 from lopub.estimation.kept_cell import KeptCell
+from lopub.estimation.moments import Moments
 from lopub.mechanism import Law
 from lopub.view import View
 
@@ -34,11 +35,22 @@ class Source(Protocol):
     def counts(self) -> Counts: ...
 
     @property
+    def single_counts(self) -> Counts:
+        """At least the counts of attributes, or of whole views: bits are counted much faster without their overlaps."""
+
+    @property
+    def moments(self) -> Moments:
+        """What the counts say as linear equations."""
+
+    @property
     def views(self) -> tuple[View, ...]:
         """Sets of attributes that some reports cover together; with counts of attributes and pairs, those."""
 
     def n_covering(self, clique: View) -> int:
         """How many reports cover all of these attributes."""
+
+    def n_touching(self, clique: View) -> int:
+        """How many reports cover at least one of these attributes, each counted once."""
 
     def evidence(self, clique: View) -> Evidence:
         """What is said about the clique. clique: positions in the domain, ascending."""
@@ -58,8 +70,19 @@ class Counted:
     def views(self) -> tuple[View, ...]:
         return tuple(sorted({part for part, _ in self.counts.tables}))
 
+    @property
+    def single_counts(self) -> Counts:
+        return self.counts
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments(self.counts)
+
     def n_covering(self, clique: View) -> int:
         return self.counts.n_covering(clique)
+
+    def n_touching(self, clique: View) -> int:
+        return self.counts.n_touching(clique)
 
     def evidence(self, clique: View) -> Evidence:
         if is_bits(self.campaign):
@@ -94,6 +117,15 @@ class Reports:
         return count(self.batch)
 
     @cached_property
+    def single_counts(self) -> Counts:
+        needs_all = not is_bits(self.campaign) or "counts" in self.__dict__
+        return self.counts if needs_all else count_singly(self.batch)
+
+    @cached_property
+    def moments(self) -> Moments:
+        return Moments(self.counts)
+
+    @cached_property
     def views(self) -> tuple[View, ...]:
         return tuple(view for view, n in zip(self.batch.views, self.n_of_view, strict=True) if n)
 
@@ -104,6 +136,9 @@ class Reports:
 
     def n_covering(self, clique: View) -> int:
         return int(self.n_of_view[self._covered[:, list(clique)].all(axis=1)].sum())
+
+    def n_touching(self, clique: View) -> int:
+        return int(self.n_of_view[self._covered[:, list(clique)].any(axis=1)].sum())
 
     @cached_property
     def _covered(self) -> NDArray[np.bool_]:

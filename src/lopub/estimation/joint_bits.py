@@ -75,7 +75,7 @@ class JointBits:
         numbers = np.flatnonzero(self._reports.n_of_view).tolist()
         views = [self._reports.batch.views[number] for number in numbers]
         parts = [dense_part(self._reports, number, tuple(range(len(view)))) for number, view in zip(numbers, views, strict=True)]
-        moments = Moments(self._reports.counts)
+        moments = self._reports.moments
         marginals = {
             position: _start(moments, position, self._sizes[position]) for position in sorted({p for view in views for p in view})
         }

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lopub.batch import keep_of
 from lopub.campaign import Campaign
@@ -165,7 +164,7 @@ class Moments:
         return bool(self._readable(clique))
 
     def covariance(self, clique: View) -> Probabilities | None:
-        """Of the linear estimate of jointly randomized cells, before the simplex. None of separately randomized ones."""
+        """Of the linear estimate of jointly randomized cells once they sum to one. None of separately randomized ones."""
         if not self._campaign.jointly:
             return None
         shares = (self.marginal(clique[0]) if len(clique) == 1 else on_simplex(self._linear(clique))).reshape(-1)
@@ -173,7 +172,9 @@ class Moments:
         for weight, n, noise in self._noises(clique, shares):
             total += weight**2 * (np.diag(shares) - np.outer(shares, shares) + noise) / n
             weights += weight
-        return total / weights**2
+        centred = np.eye(len(shares)) - 1 / len(shares)  # the simplex takes the same off every cell
+        covariance: Probabilities = centred @ total @ centred / weights**2
+        return covariance
 
     def _linear(self, clique: View) -> Probabilities:
         """The unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
@@ -189,11 +190,16 @@ class Moments:
             yield self._counts.tables[clique, noise].n_reports * keep**2, (ones - (1 - keep) / ones.size) / keep
 
     def _of_views(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
-        shape = tuple(self._campaign.domain.sizes[p] for p in clique)
+        sizes = self._campaign.domain.sizes
         for view in self._chosen(clique):
             law = self._channel(view).law()
             debiased = (self._ones(view, 0) - float(law.q)) / float(law.p - law.q)
-            yield self._weight(view, clique), (self._reading(view, clique) @ debiased).reshape(shape)
+            if law.rows is None:
+                others = tuple(axis for axis, position in enumerate(view) if position not in clique)
+                cells = debiased.reshape([sizes[position] for position in view]).sum(axis=others)
+            else:
+                cells = (self._reading(view, clique) @ debiased).reshape([sizes[position] for position in clique])
+            yield self._weight(view, clique), cells
 
     def _noises(self, clique: View, shares: Probabilities) -> Iterator[tuple[float, int, Probabilities]]:
         """Weight, reports, and the covariance that the noise adds, of each estimate. shares: of the clique's cells."""
@@ -206,7 +212,11 @@ class Moments:
             return
         for view in self._chosen(clique):
             channel, n = self._channel(view), self._counts.tables[view, 0].n_reports
-            yield self._weight(view, clique), n, _bit_noise(channel, self._reading(view, clique), shares, self._ones(view, 0))
+            if channel.law().rows is None:
+                yield self._weight(view, clique), n, _own_bit_noise(channel, shares)
+            else:
+                read = self._reading(view, clique)
+                yield self._weight(view, clique), n, _code_noise(channel.law(), read, self._ones(view, 0))
 
     def _weight(self, view: View, clique: View) -> float:
         """Reports times the precision of one of a cell's bits, over how many are summed."""
@@ -228,7 +238,7 @@ class Moments:
 
     def _check_distinct(self, block: View, n_blocks: int) -> None:
         if refused := indistinct(self._campaign, block, n_blocks):
-            raise DomainError(refused)
+            raise DomainError(f"method moments {refused}; use em or shrunk, or a campaign with more bits")
 
     def _reading(self, view: View, clique: View) -> Probabilities:
         if (view, clique) not in self._readings:
@@ -246,15 +256,15 @@ def law_of(campaign: Campaign, position: int, noise: int) -> tuple[Law, int | No
 
 
 def reading(law: Law, block: View, clique: View, sizes: tuple[int, ...]) -> Probabilities:
-    """What each debiased bit of a block adds to the share of each of the clique's cells. shape (cells, n_bits)."""
-    shares = np.eye(law.n_bits) if law.rows is None else np.linalg.pinv(code_matrix(law).T)
+    """What each debiased bit of a coded block adds to the share of each of the clique's cells. shape (cells, n_bits)."""
+    shares = np.linalg.pinv(code_matrix(law).T)
     others = tuple(axis for axis, position in enumerate(block) if position not in clique)
     summed: Probabilities = shares.reshape(*(sizes[position] for position in block), law.n_bits).sum(axis=others)
     return summed.reshape(-1, law.n_bits)
 
 
 def indistinct(campaign: Campaign, block: View, n_blocks: int) -> str | None:
-    """Why counts of a block's bits do not tell its candidates apart, in a sentence; None where they do.
+    """What counts of a block's bits cannot do, and why, where they do not tell its candidates apart; None where they do.
 
     Where the block's code has a lower rank than the block has candidates, many joints give the same expected bits, and least
     squares would choose among them for reasons that have nothing to do with people. The likelihood of whole reports still tells.
@@ -263,10 +273,8 @@ def indistinct(campaign: Campaign, block: View, n_blocks: int) -> str | None:
     law = campaign.mechanism.channel(attributes, n_blocks).law()
     if (rank := rank_of(law)) == law.n_candidates:
         return None
-    return (
-        f"method moments cannot tell the {law.n_candidates:,} cells of {', '.join(one.name for one in attributes)} apart,"
-        f" because their code has rank {rank:,}; use em or shrunk, or a campaign with more bits"
-    )
+    names = ", ".join(attribute.name for attribute in attributes)
+    return f"cannot tell the {law.n_candidates:,} cells of {names} apart, because their code has rank {rank:,}"
 
 
 @lru_cache(maxsize=4096)
@@ -275,24 +283,30 @@ def rank_of(law: Law) -> int:
     return law.n_candidates if law.rows is None else int(np.linalg.matrix_rank(code_matrix(law)))
 
 
-def _bit_noise(channel: Channel, read: Probabilities, shares: Probabilities, ones: NDArray[np.float64]) -> Probabilities:
-    """The covariance that randomizing one report's bits adds to the estimate of a clique's cells, on average over people.
+def _code_noise(law: Law, read: Probabilities, ones: Probabilities) -> Probabilities:
+    """The covariance that randomizing one report's bits adds to the estimate of cells that are read off a code, on average over
+    people: given the answer, bits are independent. read: see `reading`; ones: the share of reports that have each bit."""
+    p, q = float(law.p), float(law.q)
+    own = np.clip((ones - q) / (p - q), 0, 1)
+    noise: Probabilities = (read * (q * (1 - q) + own * (p * (1 - p) - q * (1 - q)))) @ read.T
+    return noise / (p - q) ** 2
 
-    Bits are independent given the answer, but where the number of ones is fixed: there two bits are both ones with a chance that
-    differs from the product by g, and by g + c if one of them is the answer's own.
+
+def _own_bit_noise(channel: Channel, shares: Probabilities) -> Probabilities:
+    """The same where each of the block's cells has a bit of its own, and the clique's cells are sums of n of them.
+
+    Where the number of ones is fixed, the chance that two bits are both ones differs from the product of theirs by g, and by
+    g + c if one of them is the answer's own.
     """
     law, n_ones = channel.law(), channel.n_ones
-    p, q, k = float(law.p), float(law.q), law.n_candidates
-    if n_ones is None:
-        own = np.clip((ones - q) / (p - q), 0, 1)
-        noise: Probabilities = (read * (q * (1 - q) + own * (p * (1 - p) - q * (1 - q)))) @ read.T
-        return noise / (p - q) ** 2
-    n = k / len(shares)
-    g = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1) - q * q
-    c = p * (n_ones - 1) / max(k - 1, 1) - p * q - g
+    p, q, k, n = float(law.p), float(law.q), law.n_candidates, law.n_candidates / len(shares)
+    g = c = 0.0
+    if n_ones is not None:
+        g = (p * (n_ones - 1) * (n_ones - 2) + (1 - p) * n_ones * (n_ones - 1)) / max((k - 1) * (k - 2), 1) - q * q
+        c = p * (n_ones - 1) / max(k - 1, 1) - p * q - g
     diagonal = n * (q * (1 - q) - g) + shares * (p * (1 - p) - q * (1 - q) - 2 * c)
-    fixed: Probabilities = n * n * g + n * c * np.add.outer(shares, shares) + np.diag(diagonal)
-    return fixed / (p - q) ** 2
+    noise: Probabilities = n * n * g + n * c * np.add.outer(shares, shares) + np.diag(diagonal)
+    return noise / (p - q) ** 2
 
 
 def on_simplex(values: Probabilities) -> Probabilities:

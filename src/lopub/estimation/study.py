@@ -57,15 +57,20 @@ class Study:
     def counts(self) -> Counts:
         return self.source.counts
 
-    @cached_property
+    @property
+    def single_counts(self) -> Counts:
+        """Counts of attributes, or of whole views, at least; see `counts` for all."""
+        return self.source.single_counts
+
+    @property
     def moments(self) -> Moments:
-        return Moments(self.counts)
+        return self.source.moments
 
     @cached_property
     @one_blas_thread()
     def marginals(self) -> dict[int, Probabilities]:
         """By position; an attribute that nobody reported is not there."""
-        return marginals_of(self.source, self.moments, tuple(range(len(self.domain))))
+        return marginals_of(self.source, tuple(range(len(self.domain))))
 
     def marginal(self, position: int) -> Probabilities:
         return self.marginals[position]
@@ -74,12 +79,12 @@ class Study:
         """Standard errors of a marginal."""
         known = self._marginal_errors
         if position not in known:
-            known[position] = marginal_errors(self.source, self.moments, position, self.marginal(position))
+            known[position] = marginal_errors(self.source, position, self.marginal(position))
         return known[position]
 
     def marginal_covariance(self, position: int) -> Probabilities:
         """Of the shares of a marginal."""
-        return marginal_covariance(self.source, self.moments, position, self.marginal(position))
+        return marginal_covariance(self.source, position, self.marginal(position))
 
     @cached_property
     def _marginal_errors(self) -> dict[int, Probabilities]:
@@ -92,6 +97,10 @@ class Study:
     def n_covering(self, clique: View) -> int:
         """How many reports cover all of these attributes."""
         return self.source.n_covering(clique)
+
+    def n_touching(self, clique: View) -> int:
+        """How many reports cover at least one of these attributes."""
+        return self.source.n_touching(clique)
 
     def clique(self, names: Sequence[str]) -> View:
         """The positions of these attributes, checked."""
@@ -155,9 +164,9 @@ class Study:
         axes = [tuple(clique.index(position) for position in part) for part in largest]
         start = product_of([self.marginal(position) for position in clique])
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
-        n_reports = sum(joint.fit.n_reports for joint in joints)
         attributes = tuple(self.domain.attributes[position] for position in clique)
-        return JointDistribution(attributes, fitted, None, Fit(method=method, n_reports=n_reports, identified=False))
+        fit = Fit(method=method, n_reports=self.n_touching(clique), identified=False)
+        return JointDistribution(attributes, fitted, None, fit)
 
     def warn_of_noise(self, names: Sequence[str]) -> None:
         """Warn where the noise drowns the clique, before anybody believes the estimate."""

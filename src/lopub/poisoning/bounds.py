@@ -30,7 +30,7 @@ import numpy as np
 from lopub.campaign import Campaign
 from lopub.counts import is_bits
 from lopub.errors import DomainError
-from lopub.estimation.moments import code_matrix
+from lopub.estimation.moments import indistinct, reading
 from lopub.joint import Probabilities
 from lopub.mechanism import Channel
 from lopub.mechanism.bloom import BloomChannel
@@ -71,7 +71,8 @@ def poisoning_bound(
 
 
 def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[str, float] | None:
-    """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at."""
+    """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at, or where no linear
+    estimate of one exists."""
     if many_views(campaign) or sum(_code_size(channel) for channel in campaign.coded_channels) > MOST_CODES:
         return None
     views = drawn_views(campaign)
@@ -81,6 +82,8 @@ def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[st
     for view, chance in views.items():
         for position in view:
             covering.setdefault(position, {})[view] = chance
+    if any(all(_refused(campaign, (p,), view) for view in views) for p, views in covering.items()):
+        return None
     bounds = {p: _bound(campaign, (p,), covering[p], n_reports, n_fake, None) for p in sorted(covering)}
     worst = max(bounds, key=lambda position: bounds[position])
     return campaign.domain.names[worst], bounds[worst]
@@ -91,6 +94,10 @@ def _bound(campaign: Campaign, clique: View, views: dict[View, float], n_reports
     if not views:
         names = ", ".join(campaign.domain.names[position] for position in clique)
         raise DomainError(f"no view covers {names} together, so no report speaks of it directly")
+    refused = {view: _refused(campaign, clique, view) for view in views}
+    views = {view: chance for view, chance in views.items() if refused[view] is None}
+    if not views:
+        raise DomainError(f"the debiased frequency, which is bounded here, {next(iter(refused.values()))}; take more bits")
     reaches = {view: reach(campaign, clique, view) for view in views}
     weights = {view: chance * reaches[view].weight for view, chance in views.items()}
     total = sum(weights.values())
@@ -99,6 +106,20 @@ def _bound(campaign: Campaign, clique: View, views: dict[View, float], n_reports
         low = np.sum([weights[view] * one.low for view, one in reaches.items()], axis=0) / total
         high = np.sum([weights[view] * one.high for view, one in reaches.items()], axis=0) / total
     return max(_shift(one, low, high, n_reports * total, n_fake) for one in reaches.values())
+
+
+def _refused(campaign: Campaign, clique: View, view: View) -> str | None:
+    """Why a linear estimate makes nothing of this view; it then makes do with the others."""
+    blocks = [view] if campaign.jointly else [(position,) for position in view]
+    for block, channel in zip(blocks, campaign.channels(view), strict=True):
+        if set(block) & set(clique):
+            if _code_size(channel) > MOST_CODE:
+                raise DomainError(
+                    f"a code of {_code_size(channel):,} bits is too large to be inverted; at most {MOST_CODE:,} are"
+                )
+            if refused := indistinct(campaign, block, len(blocks)):
+                return refused
+    return None
 
 
 def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: float, n_fake: int) -> float:
@@ -128,19 +149,15 @@ def _of_block(channel: Channel, clique: View, block: View, campaign: Campaign) -
         return _of_own_bits(channel, own, is_bits(campaign))
     law = channel.law()
     p, q = float(law.p), float(law.q)
-    shares = _inverse(channel).reshape(*(sizes[position] for position in block), law.n_bits)
-    shares = shares.sum(axis=tuple(axis for axis, position in enumerate(block) if position not in clique)).reshape(own, -1)
+    shares = _reading(channel, block, clique, sizes)
     debiased = shares.sum(axis=1) * q
     low, high = np.minimum(shares, 0).sum(axis=1) - debiased, np.maximum(shares, 0).sum(axis=1) - debiased
     return Reach(low / (p - q), high / (p - q), (p - q) ** 2 / (q * (1 - q)) * own / law.n_candidates)
 
 
-@lru_cache(maxsize=16)
-def _inverse(channel: BloomChannel) -> Probabilities:
-    """The pseudo-inverse of its code. shape (candidates, bits)."""
-    if (size := _code_size(channel)) > MOST_CODE:
-        raise DomainError(f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")
-    return np.linalg.pinv(code_matrix(channel.law()).T).astype(np.float64, copy=False)
+@lru_cache(maxsize=256)
+def _reading(channel: BloomChannel, block: View, clique: View, sizes: tuple[int, ...]) -> Probabilities:
+    return reading(channel.law(), block, clique, sizes)
 
 
 @lru_cache(maxsize=4096)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.batch import ReportBatch
 from lopub.campaign import Campaign
-from lopub.counts import Counts, Integers, is_bits
+from lopub.counts import Counts, Integers, covered_together, is_bits
 from lopub.joint import Probabilities
 from lopub.poisoning import exact_views
 from lopub.simulation.views import draw_masks
@@ -33,12 +34,12 @@ class OddCoverage:
     expected: float
 
 
-def odd_coverage(counts: Counts) -> tuple[OddCoverage, ...]:
+def odd_coverage(data: ReportBatch | Counts) -> tuple[OddCoverage, ...]:
     """The oddest first; empty where all is as it should be."""
-    campaign, n = counts.campaign, len(counts)
+    campaign, n = data.campaign, len(data)
     if not campaign.view.masked or not n:
         return ()
-    observed = covering(counts)
+    observed = covering(data)
     chance, n_drawn = chances(campaign)
     share = observed / n
     both = chance if n_drawn is None else (observed + chance * n_drawn) / (n + n_drawn)
@@ -55,12 +56,14 @@ def odd_coverage(counts: Counts) -> tuple[OddCoverage, ...]:
     )
 
 
-def covering(counts: Counts) -> Integers:
+def covering(data: ReportBatch | Counts) -> Integers:
     """How many reports cover each two attributes; on the diagonal, each one. shape (n_attributes, n_attributes)."""
-    d = len(counts.campaign.domain)
+    if isinstance(data, ReportBatch):
+        return covered_together(data, range(len(data.views)))
+    d = len(data.campaign.domain)
     found = np.zeros((d, d), dtype=np.int64)
-    whole_views = is_bits(counts.campaign) and counts.campaign.jointly
-    for (part, _), table in counts.tables.items():
+    whole_views = is_bits(data.campaign) and data.campaign.jointly
+    for (part, _), table in data.tables.items():
         if whole_views:
             found[np.ix_(part, part)] += table.n_reports
         elif len(part) <= 2:

@@ -194,9 +194,9 @@ def publish(
         model=model,
         copies=copies,
         statistics=estimates.statistics,
-        fit=tuple(fit_rows(estimates.study.counts, crowd, own_pairs)),
+        fit=tuple(fit_rows(estimates.study.single_counts, crowd, own_pairs)),
         margins=estimates.margins.names,
-        odd_coverage=odd_coverage(estimates.study.counts),
+        odd_coverage=odd_coverage(data),
     )
 
 

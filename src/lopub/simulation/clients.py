@@ -27,7 +27,7 @@ def simulate(dataset: Dataset, campaign: Campaign, *, seed: int, slot: int | Non
 
     slot: the day on the reports; by default the first day of the campaign's schedule, or 0.
     """
-    return ReportBatch.concatenated(list(simulate_blocks(dataset, campaign, seed=seed, slot=slot)))
+    return ReportBatch.joined(simulate_blocks(dataset, campaign, seed=seed, slot=slot))
 
 
 def simulate_blocks(dataset: Dataset, campaign: Campaign, *, seed: int, slot: int | None = None) -> Iterator[ReportBatch]:

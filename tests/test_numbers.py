@@ -11,8 +11,9 @@ from lopub.dataset import Dataset
 from lopub.domain import Binned, Categorical, Domain, IntegerRange
 from lopub.draft import Wish
 from lopub.errors import DomainError
+from lopub.estimation import Study
 from lopub.publication.margins import Margins
-from lopub.publication.numbers import drawn, statistics_of
+from lopub.publication.numbers import Statistic, drawn, shown_form, statistics_of
 from lopub.publication.report import report_html
 from lopub.publication.summary import independent_pairs, warnings_of
 from lopub.terms import Terms
@@ -61,19 +62,112 @@ def test_nobody_who_answered_has_no_mean():
     assert statistics_of(HEIGHT, np.array([0.0, 0.0, 0.0, 1.0]), np.zeros((4, 4))) == []
 
 
-def test_intervals_of_means_cover_the_truth_about_as_often_as_they_say():
-    true = float(people(200_000).column("age").mean() + 20)
-    hits = 0
-    for seed in range(60):
-        publication = publish(batch(1500, seed=seed + 10), rows=10)
-        mean = next(row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean"))
-        hits += mean.low <= true <= mean.high
-    assert 50 <= hits <= 60
-
-
 def test_quantiles_lie_within_their_intervals():
     for row in publish(batch(), rows=10).statistics:
         assert row.low <= row.value <= row.high
+
+
+YEAR = IntegerRange(name="year", minimum=2019, maximum=2026)
+YEARS = np.array([0.02, 0.03, 0.05, 0.1, 0.15, 0.2, 0.21, 0.24])  # three of four up to 2025, just so
+CHILDREN = IntegerRange(name="children", minimum=0, maximum=4, missing=True)
+CHILDREN_SHARES = np.array([0.43, 0.2, 0.2, 0.05, 0.02, 0.1])
+INCOME = Binned(name="income", edges=("0", "10", "20", "40", "80", "160", "1000"))
+NUMBERS = Domain((YEAR, CHILDREN, INCOME))
+LEVELS = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
+RERUNS = 100
+FEWEST = 77
+"""Of the reruns that intervals must cover: with a chance of 95 % each, fewer come about once in 4e9."""
+
+
+def incomes(n: int, rng: np.random.Generator) -> np.ndarray:
+    """Skewed: many small ones in each bin, and few large ones."""
+    return np.minimum(np.exp(rng.normal(3.2, 0.9, n)), 999.0)
+
+
+def truths() -> dict[tuple[str, str], float]:
+    """The figures of all people there are."""
+    income = incomes(1_000_000, np.random.default_rng(0))
+    found = {("income", name): float(np.quantile(income, level)) for name, level in LEVELS.items()}
+    found["income", "mean"] = float(income.mean())
+    for attribute, shares in ((YEAR, YEARS), (CHILDREN, CHILDREN_SHARES[:-1] / CHILDREN_SHARES[:-1].sum())):
+        numbers = attribute.minimum + np.arange(len(shares))
+        found[attribute.name, "mean"] = float(shares @ numbers)
+        for name, level in LEVELS.items():
+            found[attribute.name, name] = float(numbers[np.searchsorted(np.cumsum(shares), level)])
+    return found
+
+
+@pytest.mark.parametrize("jointly", [True, False], ids=["jointly", "separately"])
+def test_intervals_of_means_and_quantiles_cover_the_truth(jointly: bool):
+    """Whole numbers with heavy atoms, and skewed numbers in bins. The share at the estimated quantile alone does not tell how far
+    it may be off: the upper quartile beside the last number was covered in 63 of 100 reruns. Nor are bins filled evenly: medians
+    were covered in 33, means in none."""
+    campaign = make_campaign(NUMBERS, Terms(name="numbers"), Wish(epsilon=6, mechanism="direct", jointly=jointly))
+    truth = truths()
+    hits, widths = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0.0)
+    for seed in range(RERUNS):
+        rng = np.random.default_rng([seed, 9])
+        income = np.searchsorted(INCOME.bounds, incomes(1500, rng)) - 1
+        years, children = (rng.choice(len(shares), 1500, p=shares) for shares in (YEARS, CHILDREN_SHARES))
+        study = Study(simulate(Dataset(NUMBERS, np.stack([years, children, income], axis=1)), campaign, seed=seed))
+        for position, attribute in enumerate(NUMBERS.attributes):
+            for row in statistics_of(attribute, study.marginal(position), study.marginal_covariance(position)):
+                assert row.low <= row.value <= row.high
+                hits[row.attribute, row.name] += row.low <= truth[row.attribute, row.name] <= row.high
+                widths[row.attribute, row.name] += (row.high - row.low) / RERUNS
+    assert min(hits.values()) >= FEWEST, hits
+    assert widths["year", "mean"] < 0.6 and widths["year", "upper quartile"] < 1.5 and widths["income", "median"] < 40, widths
+
+
+def test_a_quartile_beside_the_last_number_knows_that_it_may_be_the_one_before():
+    shares = np.array([0.1, 0.2, 0.44, 0.01, 0.25])
+    covariance = 0.0004 * (np.eye(5) - 0.2)
+    upper = next(row for row in statistics_of(AGE, shares, covariance) if row.name == "upper quartile")
+    assert (upper.low, upper.high) == (22, 24)
+    certain = next(row for row in statistics_of(AGE, shares, np.zeros((5, 5))) if row.name == "upper quartile")
+    assert (certain.value, certain.low) == (23, 23)
+
+
+def test_an_interval_of_a_binned_quantile_is_made_of_whole_bins():
+    found = {row.name: row for row in statistics_of(HEIGHT, np.array([0.3, 0.4, 0.2, 0.1]), np.zeros((4, 4)))}
+    assert (found["median"].low, found["median"].high) == (1.5, 2)
+    assert (found["mean"].low, found["mean"].high) == pytest.approx(((3 + 6 + 4) / 9, (4.5 + 8 + 8) / 9))
+
+
+def test_where_nothing_is_known_an_interval_is_everything():
+    for row in statistics_of(AGE, np.full(5, 0.2), np.full((5, 5), np.nan)):
+        assert (row.low, row.high) == (20, 24)
+
+
+# ---- digits
+
+
+@pytest.mark.parametrize(
+    ("figures", "shown"),
+    [
+        ((2023.8712, 2023.8123, 2023.9301), ["2023.871", "2023.812", "2023.930"]),
+        ((2025, 2025, 2026), ["2025", "2025", "2026"]),
+        ((34.2, 20, 40), ["34.2", "20.0", "40.0"]),
+        ((51234.2, 48900.7, 53400.9), ["51,234", "48,901", "53,401"]),
+        ((0.00123456, 0.0011, 0.0014), ["0.00123", "0.00110", "0.00140"]),
+        ((1.5, 1.5, 1.5), ["1.5000", "1.5000", "1.5000"]),
+        ((3.25, 3.2499999, 4.25), ["3.2500", "3.2500", "4.2500"]),
+        ((-12000, -12500, -11000), ["-12,000", "-12,500", "-11,000"]),
+    ],
+)
+def test_figures_are_printed_with_the_digits_that_their_interval_needs(figures: tuple[float, ...], shown: list[str]):
+    form = shown_form(Statistic("x", "mean", *figures))
+    assert [f"{figure:{form}}" for figure in figures] == shown
+
+
+def test_the_page_prints_the_ends_of_an_interval_apart_from_the_estimate():
+    publication = publish(simulate(people(), make_campaign(DOMAIN, Terms(name="numbers"), Wish(epsilon=12)), seed=1), rows=10)
+    page = report_html(publication).decode()
+    mean = next(row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean"))
+    for figure in (mean.value, mean.low, mean.high):
+        assert f'<data value="{figure!r}">{figure:{shown_form(mean)}}</data>' in page
+    assert len({f"{figure:{shown_form(mean)}}" for figure in (mean.value, mean.low, mean.high)}) == 3
+    assert page.count("Of each number only its bin is known.") == 1
 
 
 # ---- draws

@@ -82,7 +82,12 @@ class ReportBatch:
 
     @classmethod
     def gathered(cls, batches: Iterator["ReportBatch"]) -> Self:
-        """The same of batches that come one by one; column by column, so that little is held twice."""
+        """The same of batches that come one by one."""
+        return cls.joined(batches)._once()
+
+    @classmethod
+    def joined(cls, batches: Iterator["ReportBatch"]) -> Self:
+        """The reports of batches as they come, repeated ones too; column by column, so that little is held twice."""
         first = next(batches)
         campaign, refused = first.campaign, Counter(first.refused)
         ids, slots, payloads = [first.ids], [first.slots], [first.payloads]
@@ -98,7 +103,7 @@ class ReportBatch:
             payloads.append(batch.payloads)
             numbered.append((batch.views, batch.view_index))
         views = tuple(sorted({view for own, _ in numbered for view in own}))
-        whole = cls(
+        return cls(
             campaign=campaign,
             ids=_emptied(ids),
             slots=_emptied(slots),
@@ -107,7 +112,6 @@ class ReportBatch:
             payloads=Packed.joined(payloads),
             refused=refused,
         )
-        return whole._once()
 
     @classmethod
     def from_reports(cls, reports: Sequence[Report], campaign: Campaign) -> Self:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from lopub import plots
+from lopub.domain import Binned
 from lopub.joint import JointDistribution, interval
 from lopub.pages import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
+from lopub.publication.numbers import shown_form
 from lopub.publication.stages import Publication
 from lopub.publication.summary import independent_pairs, summary, warnings_of
 from lopub.publication.wording import day_of
@@ -159,9 +161,18 @@ def _statistics(publication: Publication, name: str) -> str:
     if not own:
         return ""
     rows = [
-        [escape(row.name), number(row.value, ",.4g"), f"{number(row.low, ',.4g')} to {number(row.high, ',.4g')}"] for row in own
+        [escape(row.name), number(row.value, form), f"{number(row.low, form)} to {number(row.high, form)}"]
+        for row in own
+        for form in [shown_form(row)]
     ]
-    return table(f"{name} as a number", ["", "estimate", "95 % interval"], rows, numeric=[1, 2])
+    said = table(f"{name} as a number", ["", "estimate", "95 % interval"], rows, numeric=[1, 2])
+    if isinstance(publication.campaign.domain[name], Binned):
+        said += paragraph(
+            "Of each number only its bin is known. The estimates take numbers to be spread evenly inside their bins; the"
+            " intervals do not, and allow for any place in them.",
+            "soft",
+        )
+    return said
 
 
 # ---- dependence

@@ -31,7 +31,7 @@ def simulate(dataset: Dataset, campaign: Campaign, *, seed: int | None = None, s
     it, can take the noise off again. None: all randomness comes from the operating system.
     slot: the day on the reports; by default the first day of the campaign's schedule, or 0.
     """
-    return ReportBatch.concatenated(list(simulate_blocks(dataset, campaign, seed=seed, slot=slot)))
+    return ReportBatch.joined(simulate_blocks(dataset, campaign, seed=seed, slot=slot))
 
 
 def simulate_blocks(

@@ -2,14 +2,15 @@
 
 import gzip
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from lopub.__main__ import main
 from lopub.campaign import Campaign
+from lopub.cli.commands import app
+from lopub.cli.console import refuse
+from lopub.errors import LopubError
 
 Lopub = Callable[..., tuple[int, str, str]]
 
@@ -33,10 +34,12 @@ def lopub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     monkeypatch.setenv("COLUMNS", "400")
 
     def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lopub", *arguments])
         code: object = 0
         try:
-            main()
+            try:
+                app(arguments, prog_name="lopub")
+            except LopubError as error:
+                refuse(error)
         except SystemExit as end:
             code = end.code or 0
         said = capsys.readouterr()

@@ -138,8 +138,9 @@ def working(title: str) -> Iterator[None]:
 
 
 def refuse(error: LopubError) -> NoReturn:
-    """One sentence, exit code 1, no traceback."""
-    err.print(f"lopub: {one_line(str(error))}")
+    """One sentence, or a list of mistakes, exit code 1, no traceback. Only the list itself may begin new lines."""
+    sentence, *mistakes = str(error).split("\n- ")
+    err.print("\n- ".join([f"lopub: {one_line(sentence)}", *map(one_line, mistakes)]))
     sys.exit(1)
 
 

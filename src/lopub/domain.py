@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -19,8 +20,7 @@ from lopub.errors import CampaignError, DomainError, all_of
 MOST_CANDIDATES = 2**16
 """Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
 MOST_ATTRIBUTES = 4096
-LONGEST_SHOWN = 40
-"""Characters of a candidate in a message."""
+LONGEST_SHOWN = 40  # characters of a candidate in a message
 
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
@@ -223,9 +223,7 @@ class IntegerRange(Attribute):
         if self.minimum > self.maximum:
             raise DomainError(f"attribute {self.name!r} has the minimum {self.minimum} above the maximum {self.maximum}")
         if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
-            raise DomainError(
-                f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use a number with bin edges"
-            )
+            raise DomainError(f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use bin edges instead")
         if max(abs(self.minimum), abs(self.maximum)) > LARGEST_INTEGER:
             raise DomainError(f"attribute {self.name!r} must have integers within {LARGEST_INTEGER} of zero")
         super().__post_init__()
@@ -242,9 +240,8 @@ class IntegerRange(Attribute):
         if not isinstance(value, int) or isinstance(value, bool):
             raise self._wrong_type("an integer", value)
         if not self.minimum <= value <= self.maximum:
-            raise DomainError(
-                f"attribute {self.name!r} takes integers from {self.minimum} to {self.maximum}; this one is outside"
-            )
+            span = f"from {self.minimum} to {self.maximum}"
+            raise DomainError(f"attribute {self.name!r} takes integers {span}; this one is outside")
         return value - self.minimum
 
     def _parsed(self, text: str) -> Value:
@@ -298,9 +295,8 @@ class Binned(Attribute):
             raise self._wrong_type("a number", value)
         low, high = self.bounds[0], self.bounds[-1]
         if value != value or (not self.clamp and not low <= value <= high):  # the first: not a number
-            raise DomainError(
-                f"attribute {self.name!r} takes numbers from {self.edges[0]} to {self.edges[-1]}; this one is outside"
-            )
+            span = f"from {self.edges[0]} to {self.edges[-1]}"
+            raise DomainError(f"attribute {self.name!r} takes numbers {span}; this one is outside")
         return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
 
     def _index_of_label(self, label: str) -> int:
@@ -366,24 +362,21 @@ class Domain:
         """The record as candidate numbers, in order; it must answer every attribute and no other."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
-        try:
-            if len(record) == len(self):
+        with suppress(DomainError):  # said below, with whatever else is wrong
+            if len(record) == len(self) and all(name in record for name in self.names):
                 return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
-        except (KeyError, DomainError):
-            pass  # said below, with whatever else is wrong
         raise DomainError(all_of(self._mistakes(record), "the record"))
 
     def _mistakes(self, record: Mapping[str, Value]) -> list[str]:
         """All that keeps a record from being one of this domain, attribute by attribute; never an answer."""
         found = []
         for attribute in self.attributes:
+            if attribute.name not in record:
+                next_step = "; give null (None in Python) for no answer" if attribute.missing else ", which must be answered"
+                found.append(f"the record lacks attribute {attribute.name!r}{next_step}")
+                continue
             try:
-                if attribute.name in record:
-                    attribute.index(record[attribute.name])
-                elif attribute.missing:
-                    found.append(f"the record lacks attribute {attribute.name!r}; give null (None in Python) for no answer")
-                else:
-                    found.append(f"the record lacks attribute {attribute.name!r}, which must be answered")
+                attribute.index(record[attribute.name])
             except DomainError as error:
                 found.append(str(error))
         unknown = sorted(str(name) for name in record if name not in self._position_of)
@@ -396,12 +389,10 @@ class Domain:
 
 def _composed_or_empty(value: str) -> str:
     """In normal form C; empty, which is nobody's value, where it has none."""
-    try:
+    with suppress(CampaignError):
         return normalize(value)
-    except CampaignError:
-        return ""
+    return ""
 
 
 def _few(names: tuple[str, ...]) -> str:
-    shown = ", ".join(names[:8])
-    return shown if len(names) <= 8 else f"{shown}, …"
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

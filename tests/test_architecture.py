@@ -13,6 +13,7 @@ PLAN = [
     {"errors"},
     {"exact", "texts"},
     {"canonical", "randomness", "files"},
+    {"attribute"},
     {"domain"},
     {"schema", "mechanism", "view", "terms"},
     {"campaign", "choice"},

@@ -198,8 +198,9 @@ def test_help_has_an_example():
 
 
 def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_written(collected: Path, tmp_path: Path) -> None:
-    """A csv table in place of reports would else become counts of nobody."""
-    result = lopub("count", "campaign.json", "people.csv", "-o", str(tmp_path / "c.parquet"), cwd=collected)
+    """Bytes in place of reports would else become counts of nobody."""
+    (tmp_path / "others.bin").write_bytes(b"\x00\x03\x01ab" * 5)
+    result = lopub("count", "campaign.json", str(tmp_path / "others.bin"), "-o", str(tmp_path / "c.parquet"), cwd=collected)
     assert result.returncode == 1
     assert "no report of campaign" in result.stderr
     assert not (tmp_path / "c.parquet").exists()

@@ -224,7 +224,7 @@ def test_encode_reads_candidate_numbers_where_told(tmp_path: Path, campaign: Pat
     command = ["encode", campaign, tmp_path / "codes.csv", "-o", tmp_path / "reports.bin"]
     done(lopub(*command, "--codes"))
     said = refused(lopub(*command, "--values", "--force"))
-    assert "record 1: attribute 'drink' does not list this value (3 candidates)" in said
+    assert "records 1 and 2: attribute 'drink' does not list this value (3 candidates): it takes tea, wine, beer" in said
 
 
 def test_encode_refuses_an_output_that_exists_unless_forced(table: Path, campaign: Path) -> None:

@@ -268,7 +268,7 @@ def test_a_word_for_a_boolean_is_told_what_is_allowed():
 
 
 def test_a_range_of_too_many_integers_is_refused_before_they_are_listed():
-    with pytest.raises(DomainError, match="attribute 'x' spans more than 65,536 integers; use a number with bin edges"):
+    with pytest.raises(DomainError, match="attribute 'x' spans more than 65,536 integers; use bin edges instead"):
         IntegerRange(name="x", minimum=0, maximum=10**18)
 
 

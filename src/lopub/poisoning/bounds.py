@@ -41,8 +41,9 @@ MOST_LOOKED_AT = 100_000
 """Attributes of all views together up to which the most exposed one is looked for: it takes seconds."""
 MOST_CODE = 2**22
 """Entries of a code matrix that is inverted."""
-MOST_CODES = 2**20
-"""Entries of all code matrices together that are inverted in passing."""
+MOST_WORK = 2**28
+"""Entries of a code matrix times its smaller side, summed over all codes, up to which they are inverted in passing: it takes
+about a second."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def poisoning_bound(
 def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[str, float] | None:
     """The attribute whose shares can be moved furthest, and how far; None where there are too many to look at, or where no linear
     estimate of one exists."""
-    if many_views(campaign) or sum(_code_size(channel) for channel in campaign.coded_channels) > MOST_CODES:
+    if many_views(campaign) or sum(_work(channel) for channel in campaign.coded_channels) > MOST_WORK:
         return None
     views = drawn_views(campaign)
     if sum(map(len, views)) > MOST_LOOKED_AT:
@@ -174,3 +175,7 @@ def _of_own_bits(channel: Channel, own: int, sends_bits: bool) -> Reach:
 
 def _code_size(channel: Channel) -> int:
     return channel.n_candidates * channel.width if isinstance(channel, BloomChannel) else 0
+
+
+def _work(channel: Channel) -> int:
+    return _code_size(channel) * min(channel.n_candidates, channel.width)

@@ -8,9 +8,10 @@ import numpy as np
 
 from lopub import __version__
 from lopub.dependence import LEAST_GAIN, Pair
+from lopub.exact import epsilon_warning
 from lopub.joint import JointDistribution
 from lopub.publication.stages import Publication
-from lopub.publication.summary import HIGH_EPSILON, dependence, in_doubt, independent_pairs
+from lopub.publication.summary import dependence, in_doubt, independent_pairs
 from lopub.publication.wording import (
     PAPER,
     abstract,
@@ -113,13 +114,13 @@ def _privacy(publication: Publication) -> list[str]:
         " that an observer of one report gives to one over the other change by at most the factor e^epsilon. All that is"
         " published is computed from the reports, and from what is public anyway, and costs no further privacy."
     )
-    high = f"This epsilon is above {HIGH_EPSILON:g}: one report alone can make an observer nearly certain of an answer."
     limits = (
         "Not protected: that somebody took part and on which day; several campaigns or several reports of one person, whose"
         " epsilons add up; conclusions about everybody that the published statistics allow."
     )
     each = "Of one attribute, all other answers being the same, the whole report reveals at most:"
-    warning = [high] if campaign.epsilon > HIGH_EPSILON else []
+    weak = epsilon_warning(campaign.loss)
+    warning = [f"Beware: {weak}."] if weak else []
     return [promise, *warning, limits, each, _table(["attribute", "epsilon"], rows)]
 
 

@@ -1,5 +1,6 @@
 """report.html: the publication for people. One file, no network; every number is also in a file beside it."""
 
+import math
 from collections.abc import Iterator
 from html import escape
 from typing import Any
@@ -95,7 +96,13 @@ def _factor(figures: dict[str, Any]) -> str:
     """e^epsilon, or a power of ten that is not below it."""
     if figures["odds_factor"] is None:
         return f"10<sup>{number(figures['odds_factor_power_of_ten'], 'd')}</sup>"
-    return number(figures["odds_factor"], ",.4g")
+    return f'<data value="{figures["odds_factor"]!r}">{_four_digits_up(figures["odds_factor"]):,.4g}</data>'
+
+
+def _four_digits_up(value: float) -> float:
+    """Rounded up, as everything that is told of a guarantee."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+    return math.ceil(value / unit) * unit
 
 
 def _certainty(value: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.choice import MEAN_DEVIATION
-from lopub.exact import decimal_up
+from lopub.exact import epsilon_warning
 from lopub.joint import JointDistribution
 from lopub.prediction import expected
 from lopub.publication.stages import Publication
@@ -20,18 +20,13 @@ WELL_WITHIN = 2.0
 
 MOST_EXPONENT = 14.0
 """Above this epsilon a factor is told as a power of ten."""
-HIGH_EPSILON = 8.0
-"""From here on one report alone can make an observer nearly certain of an answer."""
 
 
 def warnings_of(publication: Publication) -> list[str]:
     """What a reader must know before anything else; empty where all is well."""
     found, figures = [], support(publication)
-    if publication.campaign.epsilon > HIGH_EPSILON:
-        found.append(
-            f"epsilon {decimal_up(publication.campaign.loss)} is above {HIGH_EPSILON:g}: one report alone can make an observer"
-            " nearly certain of an answer"
-        )
+    if weak := epsilon_warning(publication.campaign.loss):
+        found.append(weak)
     if figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"]:
         found.append("most shares are below their own standard error: this publication is mostly noise")
     if publication.graph.n_pairs and not publication.graph.edges:

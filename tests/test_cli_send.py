@@ -340,7 +340,7 @@ HOSTILE = "\x9b2J\u202eevil\u2066\u2028\x07\r[bold red]x[/] :warning:"
 
 def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(capsys, monkeypatch):
     """What a campaign may say is decided elsewhere; a terminal must be safe whatever that is."""
-    monkeypatch.setattr("lopub.domain.check_text", lambda text, *arguments: text)
+    monkeypatch.setattr("lopub.attribute.check_text", lambda text, *arguments: text)
     attribute = Categorical(name="a\u202eb", values=("v" + HOSTILE, "w"), labels={"w": "label" + HOSTILE}, question=HOSTILE)
     terms = Terms(name="t", title=HOSTILE, description="one\nepsilon 0.001: harmless" + HOSTILE, consent=HOSTILE)
     campaign = make_campaign(Domain((attribute,)), terms, Wish(epsilon=1))

@@ -33,20 +33,20 @@ WISHES = {
 }
 DIGESTS = {
     "direct": {
-        "reports": "5924014967af1f934629e6c648dee88bf643a6c46152472ff6f2d859c48c0bae",
-        "counts": "f378a80a4f515f3490cea15d2d2eecd2a2a330258148065d68c06b5298ecee85",
+        "reports": "26a82e146aca87281e4fc0d4111182306b862e551e3672213130755cedc8d45d",
+        "counts": "25d9200d92ae9369644218394813923de04aabea68b03d31d5504a878eb98723",
     },
     "subset": {
-        "reports": "066d41af8a32a7c2a4498816820b3cf43a4646841c865ebaf9c00dafff442b2d",
-        "counts": "95b97c96771ecd0ad07c7f69466e74ae2ae1517177aa92c67fc0edc5e4eaddc1",
+        "reports": "485acb9ff8153e0ffa6f9a103907ad39d15fbb3c73bb01b53a3e1f08cf151350",
+        "counts": "4b0160d782fec6761fc82a32135339c39a5790ccfd085d1474ec39aa9b5b99c8",
     },
     "unary": {
-        "reports": "7ff397d68c0a663de2f1bf6b7f8e3eb9f89868a3d4f496b14618219ee638ffdc",
-        "counts": "6f3e684009de9d1fa44ad5b06670265c1707a4c72e541daf5160ee8e9855033c",
+        "reports": "b143c2e5edce50c73d18c6d7ccb118f3da0e4c35f2d1c2d142d0eebdb4606474",
+        "counts": "6ffaa2a5ee6effc813762462e98465e5d68bb41be7ae787910c0b465c43a5228",
     },
     "bloom": {
-        "reports": "2423651e01c7594695fa012d59ac86cfdbdfbd221175f5cd03137c7f5b2fc2cb",
-        "counts": "2be9721860f300d8e1984f3aa8801d686527df734f0b87e22e77a6a63ee26b6f",
+        "reports": "3c2163ab9a6b216ac44c48eb966e9b1d21abdd5cac522cd5b62240316bd82612",
+        "counts": "a8bd142fe7809d673384dd63c77d10774fe719adbfd742ce0a0eeb378c220b05",
     },
 }
 """SHA-256 of what `simulate` makes of 500 people, and of its counts."""

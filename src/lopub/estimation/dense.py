@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +37,12 @@ class Dense:
     def n_reports(self) -> int:
         return len(self.rows)
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
-        flat = joint.reshape(-1).astype(np.float32)
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
+        precision: type[np.float64] | type[np.float32] = np.float64 if exact else np.float32
+        flat: NDArray[Any] = joint.reshape(-1).astype(precision)
         total, ratio = 0.0, np.zeros(len(flat))
         for start in range(0, len(self.rows), BLOCK_REPORTS):  # float32 sums lose digits with every report
-            rows = self.rows[start : start + BLOCK_REPORTS]
+            rows: NDArray[Any] = self.rows[start : start + BLOCK_REPORTS].astype(precision, copy=False)
             chances = rows @ flat
             total += float(np.log(chances, dtype=np.float64).sum())
             ratio += (1 / chances) @ rows
@@ -50,6 +52,9 @@ class Dense:
         return float(np.log(self.rows @ joint.reshape(-1).astype(np.float32), dtype=np.float64).sum())
 
     def information(self, joint: Probabilities) -> Probabilities:
-        chances = self.rows @ joint.reshape(-1).astype(np.float32)
-        scores = self.rows / chances[:, None]
-        return (scores.T @ scores).astype(np.float64)
+        total = np.zeros((joint.size, joint.size))
+        for start in range(0, len(self.rows), BLOCK_REPORTS):
+            rows = self.rows[start : start + BLOCK_REPORTS].astype(np.float64)
+            scores = rows / (rows @ joint.reshape(-1))[:, None]
+            total += scores.T @ scores  # in float64: what the reports hardly tell apart would else be rounding
+        return total

@@ -34,9 +34,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def started(folder: Path, *arguments: str, **options: object) -> subprocess.Popen[str]:
+def started(folder: Path, *arguments: str, interrupts: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
+    """interrupts: what the starter does about SIGINT; these tests may run where it is ignored."""
     command = [sys.executable, "-m", "lopub", *arguments]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+    )
 
 
 # ---- the exit code
@@ -100,7 +108,7 @@ def loaded(pid: int) -> bool:
 
 def test_a_command_whose_starter_ignores_interrupts_goes_on(folder: Path):
     """As in the background of a shell script."""
-    run = started(folder, "campaign", "show", "nowhere.json", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    run = started(folder, "campaign", "show", "nowhere.json", interrupts=signal.SIG_IGN)
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)
     assert run.returncode == 1

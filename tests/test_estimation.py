@@ -27,8 +27,10 @@ from lopub import (
     simulate,
 )
 from lopub.estimation import Reports, Study, evidence_of
-from lopub.estimation.em import em_map, run_accelerated, run_plain
+from lopub.estimation.em import TOLERANCE, em_map, run_accelerated, run_plain
 from lopub.estimation.evidence import EVERY_FOLD
+from lopub.estimation.shrunk import shrunk
+from lopub.joint import product_of
 from lopub.mechanism.direct import DirectChannel
 
 SIZES = (2, 3, 4)
@@ -178,6 +180,55 @@ def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations()
     assert plain.converged and fast.converged
     assert fast.n_evaluations * 5 <= plain.n_evaluations
     assert fast.trace[-1] >= plain.trace[-1] - 0.05
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        *(Wish(flip_probability=f, mechanism="bloom") for f in (0.1, 0.3, 0.5, 0.7, 0.9)),
+        *(Wish(epsilon=epsilon) for epsilon in (2, 4, 8, 16)),
+    ],
+    ids=lambda wish: f"f={wish.flip_probability}" if wish.epsilon is None else f"epsilon={wish.epsilon}",
+)
+@pytest.mark.parametrize("method", ["em", "shrunk"])
+def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: Wish, method: str):
+    """A small last step does not say so: at strong noise it is a thousandth of what is left."""
+    campaign = make_campaign(DOMAIN, Terms(name="x"), wish)
+    for seed in range(3):
+        study = Study(simulate(people(4000), campaign, seed=seed))
+        for clique in itertools.combinations(range(len(DOMAIN)), 2):
+            found = study.joint_of(clique, method)
+            evidence = study.evidence(clique)
+            if not found.fit.converged or found.fit.strength == np.inf:
+                continue
+            if method == "shrunk":  # the fit itself: afterwards it is raked
+                evidence = evidence.covering(2)
+                marginals = [study.marginal(position) for position in clique]
+                exact = em_map(evidence, product_of(marginals), found.fit.strength, exact=True)
+                joint = shrunk(evidence, marginals).fit.joint
+            else:
+                exact, joint = em_map(evidence, exact=True), found.probabilities
+            tighter = run_accelerated(exact, joint, tolerance=TOLERANCE / 1e5, most=3000)
+            assert np.abs(tighter.joint - joint).max() <= TOLERANCE
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_at_weak_noise_converges_in_few_evaluations(seed: int):
+    """The float32 search ends above the tolerance, at its own rounding; it used to go on for 5,000 evaluations."""
+    campaign = make_campaign(DOMAIN, Terms(name="x"), Wish(flip_probability=0.1, mechanism="bloom"))
+    study = Study(simulate(people(20_000), campaign, seed=seed))
+    for clique in itertools.combinations(range(len(DOMAIN)), 2):
+        fit = study.joint_of(clique, "em").fit
+        assert fit.converged and fit.n_evaluations < 150
+
+
+def test_an_exact_step_is_the_step_but_for_rounding():
+    for name in ("bloom-all", "subset-sample-jointly", "direct-sample", "direct-fill-jointly"):
+        evidence = evidence_of(Reports.of(batch_of(name, 3000)), (0, 1, 2))
+        uniform = np.full(SIZES, 1 / 24)
+        (value, counts), (exact_value, exact_counts) = evidence.step(uniform), evidence.step(uniform, exact=True)
+        assert value == pytest.approx(exact_value, rel=1e-6)
+        np.testing.assert_allclose(counts, exact_counts, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["bloom-all", "subset-sample-jointly", "direct-fill-jointly", "direct-sample"])

@@ -34,7 +34,7 @@ class Contingency:
             values = keep * values + (1 - keep) * values.mean(axis=axis, keepdims=True)
         return values
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
         chances, totals = self._smeared(joint), self.counts.sum(axis=0)
         return float((totals * np.log(chances)).sum()), self._smeared(totals / chances)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +65,12 @@ class Dense:
             for start in range(piece.start, piece.stop, BLOCK_REPORTS):
                 yield self.likelihood[start : min(start + BLOCK_REPORTS, piece.stop)]
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
-        flat = joint.reshape(-1).astype(np.float32)
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
+        precision: type[np.float64] | type[np.float32] = np.float64 if exact else np.float32
+        flat: NDArray[Any] = joint.reshape(-1).astype(precision)
         total, ratio = 0.0, np.zeros(len(flat))
-        for rows in self._blocks():
+        for block in self._blocks():  # float32 sums lose digits with every report
+            rows: NDArray[Any] = block.astype(precision, copy=False)
             chances = rows @ flat
             total += float(np.log(chances, dtype=np.float64).sum())
             ratio += (1 / chances) @ rows
@@ -82,9 +85,9 @@ class Dense:
 
     def squared_scores(self, joint: Probabilities) -> Probabilities:
         """The information, were nothing uncertain but the joint."""
-        flat = joint.reshape(-1).astype(np.float32)
-        total = np.zeros((len(flat), len(flat)))
-        for rows in self._blocks():
-            scores = rows / (rows @ flat)[:, None]
-            total += scores.T @ scores
+        total = np.zeros((joint.size, joint.size))
+        for block in self._blocks():
+            rows = block.astype(np.float64)
+            scores = rows / (rows @ joint.reshape(-1))[:, None]
+            total += scores.T @ scores  # in float64: what the reports hardly tell apart would else be rounding
         return total

@@ -27,8 +27,9 @@ class Part(Protocol):
     @property
     def n_reports(self) -> int: ...
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
-        """Log-likelihood, up to a constant, and ratio. joint: of the part's own axes; its zeros are possible."""
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
+        """Log-likelihood, up to a constant, and ratio. joint: of the part's own axes; its zeros are possible. exact: in float64,
+        where float32 is the faster way."""
 
     def log_likelihood(self, joint: Probabilities) -> float:
         """The first of the two alone."""
@@ -59,11 +60,11 @@ class Evidence:
         """The parts about at least so many attributes of the clique."""
         return Evidence(self.shape, tuple(part for part in self.parts if len(part.axes) >= n_axes))
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
         """Log-likelihood and expected cell counts under the joint: the E-step, and with a division the M-step."""
         total, ratio = 0.0, np.zeros(self.shape)
         for part in self.parts:
-            value, part_ratio = part.step(self._margin(joint, part.axes))
+            value, part_ratio = part.step(self._margin(joint, part.axes), exact=exact)
             total += value
             ratio += self._spread(part_ratio, part.axes)
         return total, joint * ratio

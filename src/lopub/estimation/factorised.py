@@ -19,6 +19,8 @@ BLOCK_REPORTS = 3072
 """Reports multiplied at once: two halves' blocks stay in the processor's cache."""
 MOST_TABLE_BYTES = 2**29
 """Likelihood tables up to this size are kept as floats; larger ones are made of the overlap counts block by block."""
+TINY = 1e-150
+"""Probabilities on their way to zero that count as zero: products with them would be too small for fast arithmetic."""
 
 Overlaps = NDArray[np.uint8]
 """How many of a candidate's code bits a report has set. shape (n_reports, n_candidates)."""
@@ -88,8 +90,10 @@ class Factorised:
         rows = int(np.prod(self.shape[: self._split]))
         return joint.reshape(rows, -1).astype(np.float32)
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
         halves = self._halves(joint)
+        if exact:
+            return self._exact_step(joint.reshape(halves.shape))
         total, ratio = 0.0, np.zeros(halves.shape)
         room = np.empty((BLOCK_REPORTS, halves.shape[1]), dtype=np.float32)
         for first, second in self._blocks():
@@ -97,6 +101,18 @@ class Factorised:
             total += weigh(work, second)
             ratio += first.T @ work
         return total, ratio.reshape(joint.shape)
+
+    def _exact_step(self, halves: Probabilities) -> tuple[float, Probabilities]:
+        """In float64, for the last few steps of a fit."""
+        halves = np.where(halves > TINY, halves, 0.0)
+        total, ratio = 0.0, np.zeros(halves.shape)
+        for first, second in self._blocks():
+            rows, columns = first.astype(np.float64), second.astype(np.float64)
+            chances = np.einsum("ij,ij->i", rows @ halves, columns)
+            total += float(np.log(chances).sum())
+            columns /= chances[:, None]
+            ratio += rows.T @ columns
+        return total, ratio.reshape(self.shape)
 
     def log_likelihood(self, joint: Probabilities) -> float:
         halves = self._halves(joint)

@@ -42,7 +42,7 @@ class KeptCell:
         chances: Probabilities = np.multiply.outer(self.keeps, flat) + uniform[:, None]
         return chances
 
-    def step(self, joint: Probabilities) -> tuple[float, Probabilities]:
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
         chances, totals = self._chances(joint), self._totals
         seen = totals / chances
         spread = ((1 - self.keeps) * seen.sum(axis=1)).sum() / joint.size

@@ -86,9 +86,13 @@ def _converged(
     step = expectation.em_map(evidence)
     if accelerate if accelerate is not None else stop == "change":
         slack = expectation.ROUNDING * evidence.n_reports
-        result = expectation.run_accelerated(step, first, tolerance=gap, most=most_evaluations, slack=slack)
+        patience = expectation.STALLED
+        result = expectation.run_accelerated(step, first, tolerance=gap, most=most_evaluations, slack=slack, patience=patience)
     else:
         result = expectation.run_plain(step, first, stop=stop, tolerance=gap, most=most_evaluations)
+    if stop == "change":
+        exact = expectation.em_map(evidence, exact=True)
+        result = expectation.settled(exact, result, tolerance=gap, most=most_evaluations)
     fit = Fit(
         method=method,
         n_reports=evidence.n_reports,

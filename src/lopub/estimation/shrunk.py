@@ -8,7 +8,18 @@ from numpy.typing import NDArray
 
 from lopub.estimation.climb_kernels import best_strength, climb
 from lopub.estimation.dense import Dense
-from lopub.estimation.em import FLOOR, MEMORY, MOST_EVALUATIONS, RIDGE, ROUNDING, TOLERANCE, Result, em_map, run_accelerated
+from lopub.estimation.em import (
+    FLOOR,
+    MEMORY,
+    MOST_EVALUATIONS,
+    RIDGE,
+    ROUNDING,
+    TOLERANCE,
+    Result,
+    em_map,
+    run_accelerated,
+    settled,
+)
 from lopub.estimation.evidence import EVERY_FOLD, Evidence
 from lopub.estimation.kept_cell import KeptCell
 from lopub.joint import Probabilities, product_of, raked
@@ -21,6 +32,9 @@ MOST_COPIED = 2**22
 """Likelihoods that the compiled search may copy for its folds; with more, a step takes longer than a call anyway."""
 TRIAL_TOLERANCE = 1e-5
 """Of the fits that are only compared on held-out reports: their log-likelihood settles sooner than their cells."""
+
+FINISH = 24
+"""Exact evaluations of the chosen fit, at most: a tenth of what the search for the strength takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +58,9 @@ def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> Shrunk:
     if np.isinf(strength):
         value = evidence.log_likelihood(prior)
         return Shrunk(prior, 0.0, strength, Result(prior, True, 0, (value,)))
-    fit = fitted(evidence, prior, strength, start)
+    exact = em_map(evidence, prior, strength, exact=True)
+    found = fitted(evidence, prior, strength, start)
+    fit = settled(exact, found, tolerance=TOLERANCE, most=MOST_EVALUATIONS, finish=FINISH)
     axes = [(axis,) for axis in range(prior.ndim)]
     return Shrunk(raked(fit.joint, axes, marginals), gain, strength, fit)
 

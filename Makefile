@@ -1,5 +1,6 @@
 # make demo   a walk through what exists, on made-up people
 # make test   everything that the gate asks for
+# make check  the inner loop: lint, types and the quick tests, in about a minute
 # make test-full  what a collector endures, with the full figures; long
 # make bench  figures; long
 # make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
@@ -7,7 +8,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-full lint types unit bench reproduction golden clean
+.PHONY: demo check test test-full lint types unit bench reproduction golden clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -28,6 +29,9 @@ demo: $(VENV)/.demo
 
 test: lint types unit
 
+check: lint types
+	$(BIN)/pytest -n 2 -m "not slow" tests
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,8 +43,8 @@ unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 
 test-full: $(VENV)/.dev
-	LOPUB_FULL=1 $(BIN)/pytest tests/test_service_endurance.py tests/test_service_fuzz.py tests/test_service_agreement.py \
-		tests/test_service_canary.py tests/test_service_machine.py tests/test_sending_collector.py
+	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
+		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
@@ -48,6 +52,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/counts.py
+	$(BIN)/python benchmarks/hashed.py
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/planning.py

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from lopub import Dataset, Terms, Wish, make_campaign, simulate
-from lopub.catalogue import public_table
-from lopub.estimation import Study
+from lopub.collection.catalogue import public_table
+from lopub.inference import Study
 
 SEEDS = (1, 2, 3)
 RESULTS = Path(__file__).parent / "results" / "accuracy.csv"

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lopub import Categorical, Dataset, Domain, ReportBatch, Terms, Wish, make_campaign, simulate
-from lopub.estimation import Study
+from lopub.inference import Study
 
 METHODS = ("em", "shrunk", "moments", "lasso", "hybrid")
 N_REPORTS = (5_000, 20_000, 50_000, 100_000, 200_000)

@@ -14,10 +14,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub import Dataset, ReportBatch, Terms, Wish, make_campaign
-from lopub.catalogue import public_table
-from lopub.counts import Counts, count
-from lopub.estimation import Study
-from lopub.simulation import BLOCK_REPORTS, simulate, simulate_blocks
+from lopub.collection.catalogue import public_table
+from lopub.collection.counts import Counts, count
+from lopub.collection.simulation import BLOCK_REPORTS, simulate, simulate_blocks
+from lopub.inference import Study
 from simulate import best, peak_mb, uniform_people
 
 N_ADULT = 45_222
@@ -42,7 +42,10 @@ def overlaps() -> None:
     count(batch[:64])  # compile
     print(f"co-occurrences of {bits.shape[1]:,} bits in {N_ADULT:,} reports against float32 BLAS X.T @ X (asked: 8x)", flush=True)
     for n_threads in sorted({1, os.cpu_count() or 1}):
-        with threadpool_limits(n_threads), mock.patch("lopub.counts.counting.os.cpu_count", return_value=n_threads):
+        with (
+            threadpool_limits(n_threads),
+            mock.patch("lopub.collection.counts.attribute_bits.os.cpu_count", return_value=n_threads),
+        ):
             ours, theirs = best(lambda: count(batch)), best(lambda: bits.T @ bits)
         print(f"  {n_threads} threads each: {ours:.3f} s against {theirs:.3f} s: {theirs / ours:.1f}x", flush=True)
     pair = count(batch).tables[(0, 1), len(people.domain)].counts

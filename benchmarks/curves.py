@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from lopub import Population, plan
-from lopub.catalogue import ALUMNI
+from lopub.collection.catalogue import ALUMNI
 
 HERE = Path(__file__).parent
 PEOPLE = (1_000, 3_000, 10_000, 30_000, 100_000)
@@ -25,8 +25,8 @@ def main() -> None:
         for people in PEOPLE:
             found = plan(crowd.domain, people=people, epsilon=epsilon, population=crowd)
             trial = found.best.trial
-            rows.append((epsilon, people, str(found.best.choice), found.error, trial.independence_error, trial.marginal_error))
-            print(f"  epsilon {epsilon}, {people:,} people: {found.best.choice}, pairs {found.error:.4f}", flush=True)
+            rows.append((epsilon, people, str(found.best.design), found.error, trial.independence_error, trial.marginal_error))
+            print(f"  epsilon {epsilon}, {people:,} people: {found.best.design}, pairs {found.error:.4f}", flush=True)
     with open(HERE / "results" / "curves.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["epsilon", "people", "choice", "pairs", "independence", "marginals"])

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from lopub import AllAttributes, Categorical, Dataset, Domain, Terms, Wish, make_campaign, simulate
-from lopub.catalogue import public_table
-from lopub.choice import Choice, choices
-from lopub.estimation import Study
+from lopub.collection.catalogue import public_table
+from lopub.forecast.design import designs
+from lopub.inference import Study
+from lopub.laws.designs import Design
 from lopub.planning import Population, plan, tried
 from lopub.planning.trial import affordable, campaign_for
-from lopub.view import Sample
 
 EPSILONS = (1, 2, 4, 8, 16, 24)
 TABLES = ("adult", "tpce", "retail")
@@ -34,11 +34,11 @@ NEAR = 1.15
 RESULTS = Path(__file__).parent / "results" / "planning.csv"
 
 
-def simulated(choice: Choice, table: Dataset, epsilon: float, seeds: tuple[int, ...]) -> list[tuple[float, float]]:
+def simulated(design: Design, table: Dataset, epsilon: float, seeds: tuple[int, ...]) -> list[tuple[float, float]]:
     """(pairs, marginals) of each seed, on the table itself."""
     found = []
     for seed in seeds:
-        trial = tried(choice, Everybody(table), people=len(table), epsilon=epsilon, seed=seed, most_pairs=N_PAIRS)
+        trial = tried(design, Everybody(table), people=len(table), epsilon=epsilon, seed=seed, most_pairs=N_PAIRS)
         found.append((trial.pair_error, trial.marginal_error))
     return found
 
@@ -55,31 +55,33 @@ class Everybody(Population):
 
 def grid(name: str, epsilon: float, writer, n_plans: int) -> int:
     table = sampled(name)
-    errors: dict[Choice, list[float]] = {}
-    for choice in choices(table.domain.sizes, epsilon):
-        if affordable(choice, len(table.domain)) and not (isinstance(choice.view, Sample) and choice.view.n_sampled > 5):
-            errors[choice] = [pair for pair, _ in simulated(choice, table, epsilon, (11,))]
+    errors: dict[Design, list[float]] = {}
+    for design in designs(table.domain.sizes, epsilon):
+        if affordable(design, len(table.domain)) and not (
+            (design.view.n_alike(len(table.domain)) or 0) > 5 and not design.jointly
+        ):
+            errors[design] = [pair for pair, _ in simulated(design, table, epsilon, (11,))]
     least = min(runs[0] for runs in errors.values())
     planned = plan(table.domain, people=len(table), epsilon=epsilon)
-    for choice, runs in errors.items():
-        if runs[0] <= NEAR * least or choice == planned.best.choice:
-            runs += [pair for pair, _ in simulated(choice, table, epsilon, (12, 13))]
-    best = min((choice for choice in errors if len(errors[choice]) > 1), key=lambda choice: np.mean(errors[choice]))
-    chosen, least = float(np.mean(errors[planned.best.choice])), float(np.mean(errors[best]))
-    truth = simulated(planned.best.choice, table, epsilon, (21, 22, 23))
-    marginals = predicted_marginals(table, planned.best.choice, epsilon)
+    for design, runs in errors.items():
+        if runs[0] <= NEAR * least or design == planned.best.design:
+            runs += [pair for pair, _ in simulated(design, table, epsilon, (12, 13))]
+    best = min((design for design in errors if len(errors[design]) > 1), key=lambda design: np.mean(errors[design]))
+    chosen, least = float(np.mean(errors[planned.best.design])), float(np.mean(errors[best]))
+    truth = simulated(planned.best.design, table, epsilon, (21, 22, 23))
+    marginals = predicted_marginals(table, planned.best.design, epsilon)
     pairs = tried(
-        planned.best.choice, Population.of_table(table), people=len(table), epsilon=epsilon, most_pairs=N_PAIRS
+        planned.best.design, Population.of_table(table), people=len(table), epsilon=epsilon, most_pairs=N_PAIRS
     ).pair_error
     true_pairs = float(np.mean([run[0] for run in truth]))
-    true_marginals = marginals_on(Everybody(table), planned.best.choice, table, epsilon, range(31, 31 + N_SEEDS))
-    row = [name, epsilon, str(planned.best.choice), chosen, str(best), least, chosen / least]
+    true_marginals = marginals_on(Everybody(table), planned.best.design, table, epsilon, range(31, 31 + N_SEEDS))
+    row = [name, epsilon, str(planned.best.design), chosen, str(best), least, chosen / least]
     row += [marginals, true_marginals, marginals / true_marginals, pairs, true_pairs, pairs / true_pairs]
     row += [planned.error, planned.error / true_pairs, planned.independence_wins]
     writer.writerow([f"{value:.5f}" if isinstance(value, float) else value for value in row])
     ratios = marginals / true_marginals, pairs / true_pairs, planned.error / true_pairs
     print(
-        f"  {name:6} {epsilon:2}: {planned.best.choice} {chosen:.4f}, best {best} {least:.4f}: {chosen / least:.2f} (asked 1.10);"
+        f"  {name:6} {epsilon:2}: {planned.best.design} {chosen:.4f}, best {best} {least:.4f}: {chosen / least:.2f} (asked 1.10);"
         f" marginals predicted / simulated {ratios[0]:.2f} (asked 0.85-1.15); pairs {ratios[1]:.2f} (asked 0.80-1.20);"
         f" pairs at uniform {ratios[2]:.2f}",
         flush=True,
@@ -87,14 +89,14 @@ def grid(name: str, epsilon: float, writer, n_plans: int) -> int:
     return n_plans + len(errors)
 
 
-def predicted_marginals(table: Dataset, choice: Choice, epsilon: float) -> float:
+def predicted_marginals(table: Dataset, design: Design, epsilon: float) -> float:
     shares = {name: (table.counts((name,)) / len(table)).tolist() for name in table.domain.names}
     population = Population.with_shares(table.domain, shares)
-    return marginals_on(population, choice, table, epsilon, range(1, 1 + N_SEEDS))
+    return marginals_on(population, design, table, epsilon, range(1, 1 + N_SEEDS))
 
 
-def marginals_on(population: Population, choice: Choice, table: Dataset, epsilon: float, seeds) -> float:
-    runs = [tried(choice, population, people=len(table), epsilon=epsilon, seed=seed, most_pairs=0) for seed in seeds]
+def marginals_on(population: Population, design: Design, table: Dataset, epsilon: float, seeds) -> float:
+    runs = [tried(design, population, people=len(table), epsilon=epsilon, seed=seed, most_pairs=0) for seed in seeds]
     return float(np.mean([run.marginal_error for run in runs]))
 
 
@@ -114,8 +116,8 @@ def against_the_paper() -> None:
             paper = study.pairs(method="em")
             cliques = [study.clique(pair) for pair in dependent]
             paper |= dict(zip(dependent, study.joints(cliques, "em", **TO_THE_END), strict=True))
-            choice = plan(table.domain, people=len(table), epsilon=epsilon).best.choice
-            ours = Study(simulate(table, campaign_for(choice, Everybody(table), epsilon), seed=seed)).pairs()
+            design = plan(table.domain, people=len(table), epsilon=epsilon).best.design
+            ours = Study(simulate(table, campaign_for(design, Everybody(table), epsilon), seed=seed)).pairs()
             for of in (pairs, dependent):
                 figures.append([np.mean([joints[pair].avd(truth[pair]) for pair in of]) for joints in (ours, paper)])
         every, few = (np.mean([figures[i] for i in range(at, len(figures), 2)], axis=0) for at in (0, 1))
@@ -130,7 +132,7 @@ def wide() -> None:
     domain = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(2 + i % 9)))) for i in range(50)))
     for epsilon in (1, 4, 8):
         start = time.perf_counter()
-        best = plan(domain, people=50_000, epsilon=epsilon).best.choice
+        best = plan(domain, people=50_000, epsilon=epsilon).best.design
         print(
             f"  50 attributes, epsilon {epsilon}: {best}, planned in {time.perf_counter() - start:.1f} s (asked 30)", flush=True
         )
@@ -147,18 +149,18 @@ def with_table() -> None:
         for row in rows:
             table = sampled(row["table"])
             epsilon = int(row["epsilon"])
-            choice = plan(table.domain, people=len(table), epsilon=epsilon, population=Population.of_table(table)).best.choice
+            design = plan(table.domain, people=len(table), epsilon=epsilon, population=Population.of_table(table)).best.design
             known = {row["chosen"]: float(row["chosen_error"]), row["best"]: float(row["best_error"])}
-            error = known.get(str(choice))
+            error = known.get(str(design))
             if error is None:
-                error = float(np.mean([pair for pair, _ in simulated(choice, table, epsilon, (11, 12, 13))]))
+                error = float(np.mean([pair for pair, _ in simulated(design, table, epsilon, (11, 12, 13))]))
             ratio = error / min(error, float(row["best_error"]))
-            simulated_marginals = marginals_on(Everybody(table), choice, table, epsilon, range(31, 31 + N_SEEDS))
-            marginals = predicted_marginals(table, choice, epsilon) / simulated_marginals
+            simulated_marginals = marginals_on(Everybody(table), design, table, epsilon, range(31, 31 + N_SEEDS))
+            marginals = predicted_marginals(table, design, epsilon) / simulated_marginals
             figures = [f"{error:.5f}", row["best"], row["best_error"], f"{ratio:.5f}", f"{marginals:.5f}"]
-            writer.writerow([row["table"], epsilon, str(choice), *figures])
+            writer.writerow([row["table"], epsilon, str(design), *figures])
             print(
-                f"  {row['table']:6} {epsilon:2}: tried on the table {choice} {error:.4f}: {ratio:.2f} (asked 1.10); marginals"
+                f"  {row['table']:6} {epsilon:2}: tried on the table {design} {error:.4f}: {ratio:.2f} (asked 1.10); marginals"
                 f" predicted / simulated {marginals:.2f} (asked 0.85-1.15)",
                 flush=True,
             )

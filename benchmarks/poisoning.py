@@ -17,16 +17,16 @@ from pathlib import Path
 import numpy as np
 
 from lopub import AllAttributes, Campaign, Dataset, Fill, Report, ReportBatch, Sample, Terms, Wish, count, make_campaign, simulate
-from lopub.catalogue import ALUMNI
-from lopub.estimation import Study
-from lopub.estimation.moments import Moments, code_matrix
-from lopub.mechanism import Channel
-from lopub.poisoning import poisoning_bound
-from lopub.poisoning.bounds import reach
-from lopub.poisoning.views import drawn_views
-from lopub.publication.coverage import odd_coverage
-from lopub.report import mask_of, pack
-from lopub.view import View
+from lopub.collection.catalogue import ALUMNI
+from lopub.contract.mechanism import Channel
+from lopub.contract.report import mask_of, pack
+from lopub.contract.view import View
+from lopub.forecast.coverage import odd_coverage
+from lopub.forecast.poisoning import poisoning_bound, reach
+from lopub.forecast.views import drawn_views
+from lopub.inference import Study
+from lopub.inference.moments import Moments
+from lopub.laws.codes import code_matrix
 
 N_PEOPLE = 20_000
 SHARES = (0.001, 0.01, 0.05)

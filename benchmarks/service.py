@@ -24,7 +24,7 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from lopub import Campaign, Client, Domain, IntegerRange, MemoryStore, Terms, Wish, make_campaign
-from lopub.report import Report, framed
+from lopub.contract.report import Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
 from lopub.service.store import Row, Submission

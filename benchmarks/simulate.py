@@ -10,9 +10,9 @@ import numpy as np
 
 from client import adult_shaped
 from lopub import Terms, Wish, make_campaign
-from lopub.batch import walk_reports, write_reports
-from lopub.dataset import Dataset
-from lopub.simulation import simulate, simulate_blocks
+from lopub.collection.batch import walk_reports, write_reports
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate, simulate_blocks
 
 N_BLOOM = 65_536
 N_MILLION = 1_000_000

@@ -12,11 +12,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub import AllAttributes, Categorical, Dataset, Domain, ReportBatch, Terms, Wish, estimate, make_campaign, simulate
-from lopub.batch import write_reports
-from lopub.estimation import Reports, evidence_of
-from lopub.estimation.em import ROUNDING, em_map, run_accelerated, run_plain
-from lopub.estimation.evidence import Evidence
-from lopub.simulation import simulate_blocks
+from lopub.collection.batch import write_reports
+from lopub.collection.simulation import simulate_blocks
+from lopub.inference import Reports
+from lopub.inference.em import ROUNDING, em_map, run_accelerated, run_plain
+from lopub.inference.evidence import Evidence
 from simulate import best
 
 N_MANY = 10_000_000
@@ -42,10 +42,10 @@ def bloom(n: int, first: int, second: int, f: float) -> ReportBatch:
 
 def dense_table(batch: ReportBatch) -> np.ndarray:
     """The reference: one float64 likelihood a report and cell."""
-    reports = Reports.of(batch)
+    reports = Reports(batch)
     tables = []
     for position in (0, 1):
-        part = evidence_of(reports, (position,)).parts[0]
+        part = reports.evidence((position,)).parts[0]
         overlap = part.overlaps[0].astype(np.float64)
         tables.append(np.exp(part.slopes[0] * (overlap - overlap.max(axis=1, keepdims=True))))
     return (tables[0][:, :, None] * tables[1][:, None, :]).reshape(len(batch), -1)
@@ -57,7 +57,7 @@ def uniform(evidence: Evidence) -> np.ndarray:
 
 def step_ratio(n: int, first: int, second: int, asked: float) -> None:
     batch = bloom(n, first, second, 0.5)
-    evidence = evidence_of(Reports.of(batch), (0, 1))
+    evidence = Reports(batch).evidence((0, 1))
     joint, table = uniform(evidence), dense_table(batch)
     flat = joint.reshape(-1)
     dense = best(lambda: flat * ((1 / (table @ flat)) @ table) / n)
@@ -76,8 +76,8 @@ def kept_cell_ratio(n: int = 1_000_000) -> None:
     domain = pair(16, 16)
     people = dependent_people(domain, n)
     wish = Wish(epsilon=8, mechanism="direct", view=AllAttributes(), jointly=True)
-    kept = evidence_of(Reports.of(simulate(people, make_campaign(domain, Terms(name="speed"), wish), seed=1)), (0, 1))
-    factorised = evidence_of(Reports.of(bloom(n, 16, 16, 0.5)), (0, 1))
+    kept = Reports(simulate(people, make_campaign(domain, Terms(name="speed"), wish), seed=1)).evidence((0, 1))
+    factorised = Reports(bloom(n, 16, 16, 0.5)).evidence((0, 1))
     joint = uniform(kept)
     ours, theirs = best(lambda: kept.step(joint)), best(lambda: factorised.step(joint), 2)
     times = f"{1e3 * ours:.3f} ms, factorised {1e3 * theirs:.0f} ms: {theirs / ours:.0f}x (asked 10)"
@@ -85,7 +85,7 @@ def kept_cell_ratio(n: int = 1_000_000) -> None:
 
 
 def acceleration() -> None:
-    evidence = evidence_of(Reports.of(bloom(45_222, 7, 6, 0.9)), (0, 1))
+    evidence = Reports(bloom(45_222, 7, 6, 0.9)).evidence((0, 1))
     step, start = em_map(evidence), uniform(evidence)
     plain = run_plain(step, start, stop="change", tolerance=1e-6, most=50_000)
     fast = run_accelerated(step, start, tolerance=1e-6, most=50_000, slack=ROUNDING * evidence.n_reports)
@@ -102,7 +102,7 @@ def python_loop(n: int = 4_522, looped: int = 30) -> None:
     (the transcription that the tests compare with), and the same with all that can be hoisted hoisted, over lists."""
     batch = bloom(n, 16, 16, 0.5)
     table = dense_table(batch)[:looped].tolist()
-    evidence = evidence_of(Reports.of(batch), (0, 1))
+    evidence = Reports(batch).evidence((0, 1))
     plain = run_plain(em_map(evidence), uniform(evidence), stop="change", tolerance=1e-6, most=50_000)
     ours = best(lambda: run_accelerated(em_map(evidence), uniform(evidence), tolerance=1e-6, most=5000, slack=ROUNDING * n), 20)
     records = list(product(range(16), range(16)))

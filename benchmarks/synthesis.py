@@ -27,8 +27,8 @@ from lopub import (
     simulate,
     write_publication,
 )
-from lopub.catalogue import public_table
-from lopub.synthesis import synthesize
+from lopub.collection.catalogue import public_table
+from lopub.model.synthesis import synthesize
 
 SEEDS = (1, 2, 3)
 RESULTS = Path(__file__).parent / "results" / "synthesis.csv"

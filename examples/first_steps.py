@@ -20,7 +20,7 @@ from lopub import (
     simulate,
     write_publication,
 )
-from lopub.exact import decimal_up
+from lopub.contract.budget import decimal_up
 
 # What is asked, and how much one report may reveal.
 questions = Domain(

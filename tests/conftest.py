@@ -1,11 +1,56 @@
-"""Fixtures that several files share."""
+"""Fixtures that several files share; and on the gate's machine, no test is skipped unless it is expected."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+sys.path += [str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()]  # files borrow from each other
+
 from servers import Postgres, postgres_cluster, postgres_programs
+
+EXPECTED_SKIPS = ("root writes everywhere", "LOPUB_FULL=1", "its code does not tell", "its counts have no", "two planes show")
+"""What cannot be tried as a superuser, what only `make test-full` runs, and cases of a table of cases that make no sense."""
+unexpected: list[str] = []
+SLOW_FILES: set[str] = set()
+SLOW = {"cli", "evaluation", "pages", "planning", "release", "reproduce", "service"}
+"""Groups of tests that start processes, browsers or databases, or publish: `make check` leaves them out."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in SLOW or item.path.name in SLOW_FILES:
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _notice(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _notice(report)
+
+
+def _notice(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not any(words in reason for words in EXPECTED_SKIPS):
+            unexpected.append(f"{report.nodeid}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With LOPUB_GATE set, a test that was skipped for want of a program or a table is a failure."""
+    if unexpected and os.environ.get("LOPUB_GATE") and not hasattr(session.config, "workerinput"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if unexpected and os.environ.get("LOPUB_GATE"):
+        terminalreporter.section("skipped, which the gate does not accept")
+        for line in unexpected:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")

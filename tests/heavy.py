@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
-from lopub.campaign import LONGEST_FILE, Campaign
+from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.errors import CampaignError
 
 Json = Any
@@ -267,6 +267,15 @@ def sets_of_every_size_with_filters() -> bytes:
     names = [f"{i:x}" for i in range(4096)]
     sizes = range(1, 511)
     return campaign(booleans(4096), listed([names[:n] for n in sizes]), filters(16, 4, *sizes))
+
+
+@heavy
+def sets_of_every_size_with_hashed_attributes() -> bytes:
+    """A number of values for every number of blocks, and a number of digits for every attribute under each."""
+    fields = [integer(f"{i:x}", 1 + i % 120) for i in range(4096)]
+    names, sizes = [f"{i:x}" for i in range(4096)], range(1, 511)
+    noise = {str(n): str((65_000 - 120 * n) * 2**32) for n in sizes}
+    return campaign(fields, listed([names[:n] for n in sizes]), {"name": "hashed", "odds": noise})
 
 
 @heavy

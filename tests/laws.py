@@ -12,23 +12,26 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, pairwise, permutations, product
+from operator import mul
 from typing import TypeVar
 
 import numpy as np
 from scipy.special import bdtr, bdtrc
 
-from lopub.campaign import Campaign
-from lopub.domain import Categorical, Domain
-from lopub.draft import Wish, make_campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Categorical, Domain
+from lopub.contract.mechanism import Channel
+from lopub.contract.mechanism.direct import DirectChannel
+from lopub.contract.mechanism.hashed import HashedChannel
+from lopub.contract.mechanism.subset import SubsetChannel
+from lopub.contract.randomness import Randomness
+from lopub.contract.report import ID_BYTES, Report
+from lopub.contract.terms import Terms
+from lopub.contract.view import AllAttributes, Fill, Listed, Sample, View
 from lopub.errors import ReportRejected
-from lopub.mechanism import Channel
-from lopub.mechanism.direct import DirectChannel
-from lopub.mechanism.subset import SubsetChannel
-from lopub.randomness import Randomness
-from lopub.report import ID_BYTES, Report
-from lopub.terms import Terms
-from lopub.view import AllAttributes, Fill, Listed, Sample, View
+from lopub.forecast.request import Wish, make_campaign
 
 ALPHA = 1e-9
 """Of every single test. Seeds are fixed, so that a test that passes once passes always."""
@@ -147,8 +150,8 @@ def inputs_of(campaign: Campaign, view: View, record: Record) -> list[int]:
 
 
 def n_positions(channel: Channel) -> int:
-    """Bits of the block's law; a `direct` number counts as one bit a cell."""
-    return channel.n_candidates if isinstance(channel, DirectChannel) else channel.width
+    """Bits of the block's law; a `direct` or `hashed` number counts as one bit a cell."""
+    return channel.n_candidates if isinstance(channel, (DirectChannel, HashedChannel)) else channel.width
 
 
 class BlockLaw:
@@ -166,6 +169,8 @@ class BlockLaw:
             return Fraction(0)
         if isinstance(self.channel, SubsetChannel):
             return self._held_together(i, j, self.channel.subset_size, self.channel.n_candidates - 1)
+        if isinstance(self.channel, HashedChannel):
+            return self._fallen_together(i, j, self.channel.n_values, self.channel.n_digits)
         return self.rates[i] * self.rates[j]
 
     def _held_together(self, i: int, j: int, w: int, others: int) -> Fraction:
@@ -173,6 +178,35 @@ class BlockLaw:
         if self.candidate in (i, j):
             return self.p * (w - 1) / others
         return (self.p * (w - 1) * (w - 2) + (1 - self.p) * w * (w - 1)) / (others * (others - 1))
+
+    def _fallen_together(self, i: int, j: int, g: int, t: int) -> Fraction:
+        """Two cells on one line with the true one, as vectors of digits, fall on the value sent if all three fall together, with
+        1 / g, and the value is kept. Else both fall anywhere, independently."""
+        own, one, other = (digits_of(cell, g, t) for cell in (self.candidate, i, j))
+        away = [[(a - b) % g for a, b in zip(digits, own, strict=True)] for digits in (one, other)]
+        on_one_line = any([factor * a % g for a in away[0]] == away[1] for factor in range(g)) or not any(away[0])
+        return self.p / g if on_one_line else Fraction(1, g * g)
+
+    def parts_of_number(self, output: int) -> Iterator[tuple[str, int]]:
+        """Of a `hashed` number: the function's coefficients, and how far the value was moved."""
+        if isinstance(self.channel, HashedChannel):
+            g, t = self.channel.n_values, self.channel.n_digits
+            function, sent = divmod(self.channel.number(output), g)
+            coefficients = digits_of(function, g, t)
+            yield "moved by", (sent - fallen(coefficients, digits_of(self.candidate, g, t), g)) % g
+            yield from ((f"coefficient {place}", coefficient) for place, coefficient in enumerate(coefficients))
+
+    def rates_of_number(self) -> dict[tuple[str, int], Fraction]:
+        if not isinstance(self.channel, HashedChannel):
+            return {}
+        g, places = self.channel.n_values, range(self.channel.n_digits)
+        moved = {("moved by", step): (1 - self.p) / (g - 1) if step else self.p for step in range(g)}
+        return moved | {(f"coefficient {place}", value): Fraction(1, g) for place in places for value in range(g)}
+
+
+def digits_of(number: int, base: int, n_digits: int) -> list[int]:
+    """Least significant first."""
+    return [number // base**place % base for place in range(n_digits)]
 
 
 class ViewedLaw:
@@ -203,6 +237,7 @@ def enough_reports(campaign: Campaign, records: Iterable[Record]) -> int:
         for record in records:
             law = ViewedLaw(campaign, view, record)
             rates |= {*law.rates, *(rate for _, _, rate in law.agreements())}
+            rates |= {rate for block in law.blocks for rate in block.rates_of_number().values()}
         in_view = max(reports_to_refuse_neighbours(rate) for rate in rates)
         needed = max(needed, math.ceil(in_view / probability * Fraction(21, 20)))
     return needed
@@ -232,21 +267,38 @@ def record_violations(campaign: Campaign, record: Record, wires: Sequence[bytes]
         return [f"a report is refused: {error.reason}"]
     found = id_violations(wires) + view_violations(campaign, tally)
     for view, outcomes in tally.items():
-        found += [f"view {view}, {violation}" for violation in bit_violations(ViewedLaw(campaign, view, record), outcomes)]
+        law, bits = ViewedLaw(campaign, view, record), Counter[int]()
+        for outputs, count in outcomes.items():
+            bits[joined(campaign.channels(view), outputs)] += count
+        found += [f"view {view}, {violation}" for violation in bit_violations(law, bits) + number_violations(law, outcomes)]
     return found
 
 
-def tallied(campaign: Campaign, wires: Iterable[bytes]) -> dict[View, Counter[int]]:
-    """View -> the bits of all its blocks, one behind the other -> how often. A `direct` cell counts as a single one."""
+def tallied(campaign: Campaign, wires: Iterable[bytes]) -> dict[View, Counter[tuple[int, ...]]]:
+    """View -> the outputs of its blocks -> how often."""
     counts: Counter[bytes] = Counter()
     for wire in wires:
         counts[wire[:9] + bytes(ID_BYTES) + wire[25:]] += 1  # alike but for the id
-    tally: dict[View, Counter[int]] = defaultdict(Counter)
+    tally: dict[View, Counter[tuple[int, ...]]] = defaultdict(Counter)
     for wire, count in counts.items():
         report = Report.from_bytes(wire, campaign)
         view = report.view(campaign)
-        tally[view][joined(campaign.channels(view), report.outputs(campaign))] += count
+        tally[view][report.outputs(campaign)] += count
     return tally
+
+
+def number_violations(law: "ViewedLaw", outcomes: Counter[tuple[int, ...]]) -> list[str]:
+    """Coefficients that are not uniform, and values that are not moved by each step alike. The bits of `hashed` do not show
+    these: a value that is never sent is another one under every function."""
+    found = []
+    for number, block in enumerate(law.blocks):
+        counts: Counter[tuple[str, int]] = Counter()
+        for outputs, count in outcomes.items():
+            for part in block.parts_of_number(outputs[number]):
+                counts[part] += count
+        for part, rate in block.rates_of_number().items():
+            found += rate_violations(f"block {number} {part}", counts[part], outcomes.total(), rate)
+    return found
 
 
 def joined(channels: Sequence[Channel], outputs: Sequence[int]) -> int:
@@ -258,8 +310,26 @@ def joined(channels: Sequence[Channel], outputs: Sequence[int]) -> int:
 
 
 def positions_of(channel: Channel, output: int) -> int:
-    """The output as one bit a position of the law; a `direct` number is a single one."""
+    """The output as one bit a position of the law; a `direct` number is a single one, a `hashed` one has those of the cells that
+    fall on the value sent."""
+    if isinstance(channel, HashedChannel):
+        function, sent = divmod(channel.number(output), channel.n_values)
+        coefficients = digits_of(function, channel.n_values, channel.n_digits)
+        return sum(
+            1 << x for x, digits in enumerate(all_digits(channel)) if fallen(coefficients, digits, channel.n_values) == sent
+        )
     return 1 << channel.cell(output) if isinstance(channel, DirectChannel) else output
+
+
+@cache
+def all_digits(channel: HashedChannel) -> list[list[int]]:
+    """Of every cell."""
+    return [digits_of(x, channel.n_values, channel.n_digits) for x in range(channel.n_candidates)]
+
+
+def fallen(coefficients: Sequence[int], digits: Sequence[int], g: int) -> int:
+    """The value of a cell, by hand."""
+    return sum(map(mul, coefficients, digits)) % g
 
 
 def id_violations(wires: Sequence[bytes]) -> list[str]:
@@ -271,7 +341,7 @@ def id_violations(wires: Sequence[bytes]) -> list[str]:
     return found + [f"bit {bit} of the id is no fair coin" for bit in wrong]
 
 
-def view_violations(campaign: Campaign, tally: dict[View, Counter[int]]) -> list[str]:
+def view_violations(campaign: Campaign, tally: dict[View, Counter[tuple[int, ...]]]) -> list[str]:
     """Views that are not drawn as their rule says; asked of every record, this is independence of the answers."""
     law = view_law(campaign)
     n = sum(outcomes.total() for outcomes in tally.values())
@@ -318,16 +388,17 @@ def wide_violations(channel: Channel, candidate: int, n: int) -> list[str]:
     outputs = [channel.randomize(candidate, randomness) for _ in range(n)]
     if isinstance(channel, DirectChannel):
         return cell_violations(channel, candidate, [channel.cell(output) for output in outputs])
+    width = n_positions(channel)
     try:
-        bits = bit_matrix(outputs, channel.width)
+        bits = bit_matrix([positions_of(channel, output) for output in outputs], width)
     except OverflowError:
         return ["an output has more bits than its block"]
     law = BlockLaw(channel, candidate)
     found = misfits("bit", bits.sum(axis=0), n, [float(rate) for rate in law.rates])
     for stride in STRIDES:
-        pairs = [(i, i + stride) for i in range(channel.width - stride)]
+        pairs = [(i, i + stride) for i in range(width - stride)]
         rates = [float(1 - law.rates[i] - law.rates[j] + 2 * law.together(i, j)) for i, j in pairs]
-        equal = (bits[:, : channel.width - stride] == bits[:, stride:]).sum(axis=0) if pairs else np.empty(0)
+        equal = (bits[:, : width - stride] == bits[:, stride:]).sum(axis=0) if pairs else np.empty(0)
         found += misfits(f"{stride} apart, bit", equal, n, rates)
     return found
 

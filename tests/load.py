@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from lopub import Campaign, Domain, IntegerRange, Terms, Wish, make_campaign
-from lopub.batch import ReportBatch
-from lopub.batch.files import framed_bytes
-from lopub.dataset import Dataset
-from lopub.report import unframed
+from lopub.collection.batch import ReportBatch
+from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate
+from lopub.contract.report import unframed
 from lopub.service.campaigns import find_campaign, open_campaign, tally
 from lopub.service.database import store_at
 from lopub.service.wire import FRAMED
-from lopub.simulation import simulate
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "endurance.csv"

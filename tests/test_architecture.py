@@ -1,62 +1,61 @@
-"""The floor plan holds: a room imports only from the lines above its own."""
+"""The floor plan holds: a package imports only from those above it, and no code outside the laws asks which mechanism it has."""
 
 import ast
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import lopub
+from lopub.contract.mechanism import Channel, Mechanism
+from lopub.contract.view import ViewRule
 
 SOURCE = Path(lopub.__file__).parent
 
 PLAN = [
-    {"errors"},
-    {"exact", "texts"},
-    {"canonical", "randomness", "files"},
-    {"attribute"},
-    {"domain"},
-    {"schema", "mechanism", "view", "terms"},
-    {"campaign", "choice"},
-    {"draft", "report", "prediction"},
-    {"sending", "keeping"},
-    {"client"},
-    {"dataset", "joint", "compiling"},
-    {"infer", "batch"},
-    {"simulation", "counts", "catalogue"},
-    {"estimation", "dependence"},
-    {"junction", "poisoning"},
-    {"synthesis", "evaluation"},
-    {"plots", "pages"},
-    {"publication", "scorecard"},
-    {"planning"},
-    {"service", "reproduce"},
-    {"cli"},
+    "errors",
+    "files",
+    "contract",
+    "device",
+    "laws",
+    "collection",
+    "inference",
+    "model",
+    "forecast",
+    "pages",
+    "release",
+    "planning",
+    "evaluation",
+    "reproduce",
+    "service",
+    "cli",
 ]
-"""Rooms on one line do not see each other. `exact`, `texts`, `canonical`, `randomness` and `files` are what `domain`, the
-mechanisms and the views share; `schema` and `terms` keep `domain` and `campaign` small; `draft` makes campaigns, `infer`
-domains; `sending` is how bytes travel and `keeping` where reports stay, apart from `client`, so that each can be read at one
-sitting; `prediction` says what a
-campaign will give, `planning` tries it out as far as the publication. Where a public verb
-would be hidden by its room, the room is a noun: `simulation` holds `simulate`."""
+"""In import order. `device` stands above the NumPy line with what it needs; nothing below it imports `device` but the command
+line and the benchmarks' people."""
 
-LINE_OF = {room: number for number, rooms in enumerate(PLAN) for room in rooms}
-STANDARD_LIBRARY_ONLY = {room for room, number in LINE_OF.items() if number <= LINE_OF["client"]}
+LINE_OF = {package: number for number, package in enumerate(PLAN)}
+STANDARD_LIBRARY_ONLY = {package for package, number in LINE_OF.items() if number <= LINE_OF["device"]}
 PRINTING = {"cli", "__main__"}
-CLOCKS = {"client", "sending", "service", "cli"}
-"""`sending` waits, and gives up in time; what it sends has no time in it."""
+CLOCKS = {"device", "service", "cli"}
 CLOCK_CALLS = {
     *("time.time", "time.time_ns", "time.monotonic"),
     *("datetime.now", "date.today", "datetime.datetime.now"),
 }
-SOCKETS = {"sending", "service", "cli"}
+SOCKETS = {("device", "sending"), ("collection", "catalogue", "fetching")}
+"""Modules that open connections, beside the whole of `service` and `cli`."""
 NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib", "xmlrpc"}
+RANDOM = {("contract", "randomness"), ("files",)}
+"""`files` draws names of temporary files."""
+MOST_AT_THE_TOP = 18
+MEDIAN_LENGTH, NINTH_DECILE_LENGTH = 6, 16
+"""Lines of function bodies."""
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Every module with the room that it belongs to."""
+def places() -> Iterator[tuple[tuple[str, ...], ast.Module]]:
+    """Every module's place, as the parts of its name, with its tree."""
     for path in sorted(SOURCE.rglob("*.py")):
-        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-        yield room, ast.parse(path.read_text())
+        parts = path.relative_to(SOURCE).with_suffix("").parts
+        yield parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts, ast.parse(path.read_text())
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -71,7 +70,7 @@ def imported(tree: ast.Module) -> Iterator[str]:
                 yield from (f"lopub.{alias.name}" for alias in node.names)
 
 
-def rooms_met(tree: ast.Module) -> set[str]:
+def packages_met(tree: ast.Module) -> set[str]:
     return {name.split(".")[1] for name in imported(tree) if name.startswith("lopub.")} - {"__version__"}
 
 
@@ -79,56 +78,73 @@ def called(tree: ast.Module) -> set[str]:
     return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
 
 
-def test_every_room_is_on_the_plan():
-    assert {room for room, _ in modules()} <= set(LINE_OF) | {"__init__", "__main__"}
+def test_every_package_is_on_the_plan():
+    assert {place[0] for place, _ in places()} <= set(LINE_OF) | {"__init__", "__main__"}
 
 
-def test_a_room_imports_only_from_the_lines_above_its_own():
-    for room, tree in modules():
-        for met in rooms_met(tree) - {room}:
-            if room not in ("__init__", "__main__"):
-                assert LINE_OF[met] < LINE_OF[room], f"{room} imports {met}"
+def test_the_top_level_can_be_taken_in_at_a_glance():
+    here = [path for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert len(here) <= MOST_AT_THE_TOP
 
 
-def test_everything_down_to_the_client_needs_the_standard_library_only():
-    for room, tree in modules():
-        if room in STANDARD_LIBRARY_ONLY | {"__init__"}:
+def test_a_package_imports_only_from_those_above_it():
+    for place, tree in places():
+        if place[0] not in ("__init__", "__main__"):
+            for met in packages_met(tree) - {place[0]}:
+                assert LINE_OF[met] < LINE_OF[place[0]], f"{'.'.join(place)} imports {met}"
+
+
+def test_every_package_says_what_lives_there():
+    for place, tree in places():
+        if (SOURCE.joinpath(*place) / "__init__.py").exists():
+            assert ast.get_docstring(tree), ".".join(place)
+
+
+def test_everything_down_to_the_device_needs_the_standard_library_only():
+    for place, tree in places():
+        if place[0] in STANDARD_LIBRARY_ONLY | {"__init__"}:
             outside = {name.split(".")[0] for name in imported(tree)} - {"lopub"} - sys.stdlib_module_names
-            assert not outside, f"{room} imports {outside}"
+            assert not outside, f"{'.'.join(place)} imports {outside}"
 
 
-def test_the_service_meets_neither_client_nor_simulation():
-    for room, tree in modules():
-        if room == "service":
-            assert not rooms_met(tree) & {"client", "simulation"}
+def test_nothing_but_the_command_line_meets_the_device():
+    for place, tree in places():
+        if place[0] not in ("__init__", "device", "cli"):
+            assert "device" not in packages_met(tree), place
+
+
+def test_the_service_meets_neither_device_nor_simulation():
+    for place, tree in places():
+        if place[0] == "service":
+            names = set(imported(tree))
+            assert not [name for name in names if name.startswith(("lopub.device", "lopub.collection.simulation"))], place
 
 
 def test_only_the_command_line_prints():
-    for room, tree in modules():
-        if room not in PRINTING:
-            assert not called(tree) & {"print", "sys.stdout.write", "sys.stderr.write"}, room
+    for place, tree in places():
+        if place[0] not in PRINTING:
+            assert not called(tree) & {"print", "sys.stdout.write", "sys.stderr.write"}, place
 
 
-def test_only_the_client_its_sending_the_service_and_the_command_line_read_the_clock():
-    for room, tree in modules():
-        if room not in CLOCKS:
-            assert not called(tree) & CLOCK_CALLS, room
+def test_only_the_device_the_service_and_the_command_line_read_the_clock():
+    for place, tree in places():
+        if place[0] not in CLOCKS:
+            assert not called(tree) & CLOCK_CALLS, place
 
 
 def test_only_sending_the_service_the_command_line_and_the_catalogues_fetching_open_connections():
     """Public tables are downloaded in one module, so that a reader who asks what LoPub sends where has one file to read. It is
     in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        if NETWORK & {name.split(".")[0] for name in imported(ast.parse(path.read_text()))}:
-            where = path.relative_to(SOURCE).with_suffix("").parts
-            assert where[0] in SOCKETS or where == ("catalogue", "fetching"), path
+    for place, tree in places():
+        if NETWORK & {name.split(".")[0] for name in imported(tree)}:
+            assert place[0] in ("service", "cli") or place in SOCKETS, place
 
 
-def test_randomness_comes_from_one_place_in_the_contract():
-    for room, tree in modules():
-        if room in STANDARD_LIBRARY_ONLY - {"randomness", "files"}:
-            assert not {"random", "secrets"} & set(imported(tree)), room
-            assert "os.urandom" not in called(tree), room
+def test_randomness_comes_from_one_place_on_the_device_side():
+    for place, tree in places():
+        if place[0] in STANDARD_LIBRARY_ONLY and place not in RANDOM:
+            assert not {"random", "secrets"} & set(imported(tree)), place
+            assert "os.urandom" not in called(tree), place
 
 
 def test_public_names_are_those_that_are_there_and_sorted():
@@ -144,3 +160,51 @@ def test_no_module_passes_400_lines_and_no_function_60():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.name}"
+
+
+def asks_by_name(tree: ast.Module, names: set[str], classes: set[str]) -> Iterator[str]:
+    """Comparisons with one of the names, and questions whether something is of one of the classes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare | ast.MatchValue):
+            constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+            if constants & names:
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            met = {part.id for part in ast.walk(node.args[1]) if isinstance(part, ast.Name)}
+            if met & classes:
+                yield ast.unparse(node)
+
+
+def test_no_code_outside_the_laws_asks_which_mechanism_or_view_rule_it_has():
+    """If you are about to write `if campaign.mechanism.name ==`, a method of the law, or of the rule, is missing."""
+    names = set(Mechanism.known) | set(ViewRule.known)
+    families = {*Mechanism.known.values(), *ViewRule.known.values(), *_subclasses(Channel)}
+    classes = {family.__name__ for family in families}
+    for place, tree in places():
+        if place[:2] not in (("contract", "mechanism"), ("contract", "view")) and place[0] != "laws":
+            assert not list(asks_by_name(tree, names, classes)), place
+
+
+def _subclasses(family: type) -> set[type]:
+    return {family}.union(*(_subclasses(child) for child in family.__subclasses__()))
+
+
+def test_the_search_for_ladders_finds_one():
+    tree = ast.parse("if m.name == 'direct' or isinstance(rule, Sample): pass")
+    assert len(list(asks_by_name(tree, {"direct"}, {"Sample"}))) == 2
+
+
+def body_length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
+def test_functions_stay_small():
+    functions = [
+        body_length(node)
+        for _, tree in places()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert statistics.median(functions) <= MEDIAN_LENGTH
+    assert statistics.quantiles(functions, n=10)[-1] <= NINTH_DECILE_LENGTH

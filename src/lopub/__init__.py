@@ -7,13 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lopub.batch import ReportBatch
-    from lopub.campaign import Campaign
-    from lopub.client import Client
-    from lopub.counts import Counts, count
-    from lopub.dataset import Dataset
-    from lopub.domain import Binned, Boolean, Categorical, Domain, IntegerRange
-    from lopub.draft import Wish, make_campaign
+    from lopub.collection.batch import ReportBatch
+    from lopub.collection.counts import Counts, count
+    from lopub.collection.dataset import Dataset
+    from lopub.collection.infer import infer_domain
+    from lopub.collection.simulation import simulate
+    from lopub.contract.campaign import Campaign
+    from lopub.contract.domain import Binned, Boolean, Categorical, Domain, IntegerRange
+    from lopub.contract.report import Report
+    from lopub.contract.terms import Schedule, Terms, Translation
+    from lopub.contract.view import AllAttributes, Fill, Listed, Sample
+    from lopub.device.client import Client
+    from lopub.device.keeping import FileStore, MemoryStore, Spent
+    from lopub.device.sending import Patience, fetch_campaign
     from lopub.errors import (
         CampaignError,
         CollectorError,
@@ -28,30 +34,24 @@ if TYPE_CHECKING:
         TooFewReports,
         TryLater,
     )
-    from lopub.estimation import estimate, estimate_pairs
     from lopub.evaluation import Evaluation, evaluate
-    from lopub.infer import infer_domain
-    from lopub.joint import JointDistribution
-    from lopub.keeping import FileStore, MemoryStore, Spent
+    from lopub.forecast.poisoning import poisoning_bound
+    from lopub.forecast.request import Wish, make_campaign
+    from lopub.inference import estimate, estimate_pairs
+    from lopub.inference.joint import JointDistribution
     from lopub.planning import Plan, Population, plan
-    from lopub.poisoning import poisoning_bound
-    from lopub.publication import Publication, publish, write_publication
-    from lopub.report import Report
-    from lopub.sending import Patience, fetch_campaign
-    from lopub.simulation import simulate
-    from lopub.terms import Schedule, Terms, Translation
-    from lopub.view import AllAttributes, Fill, Listed, Sample
+    from lopub.release import Publication, publish, write_publication
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "batch": ("ReportBatch",),
-    "campaign": ("Campaign",),
-    "client": ("Client",),
-    "counts": ("Counts", "count"),
-    "dataset": ("Dataset",),
-    "domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
-    "draft": ("Wish", "make_campaign"),
+    "collection.batch": ("ReportBatch",),
+    "contract.campaign": ("Campaign",),
+    "device.client": ("Client",),
+    "collection.counts": ("Counts", "count"),
+    "collection.dataset": ("Dataset",),
+    "contract.domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
+    "forecast.request": ("Wish", "make_campaign"),
     "errors": (
         "CampaignError",
         "CollectorError",
@@ -66,19 +66,19 @@ _HOMES = {
         "TooFewReports",
         "TryLater",
     ),
-    "estimation": ("estimate", "estimate_pairs"),
+    "inference": ("estimate", "estimate_pairs"),
     "evaluation": ("Evaluation", "evaluate"),
-    "infer": ("infer_domain",),
-    "joint": ("JointDistribution",),
-    "keeping": ("FileStore", "MemoryStore", "Spent"),
+    "collection.infer": ("infer_domain",),
+    "inference.joint": ("JointDistribution",),
+    "device.keeping": ("FileStore", "MemoryStore", "Spent"),
     "planning": ("Plan", "Population", "plan"),
-    "poisoning": ("poisoning_bound",),
-    "publication": ("Publication", "publish", "write_publication"),
-    "report": ("Report",),
-    "sending": ("Patience", "fetch_campaign"),
-    "simulation": ("simulate",),
-    "terms": ("Schedule", "Terms", "Translation"),
-    "view": ("AllAttributes", "Fill", "Listed", "Sample"),
+    "forecast.poisoning": ("poisoning_bound",),
+    "release": ("Publication", "publish", "write_publication"),
+    "contract.report": ("Report",),
+    "device.sending": ("Patience", "fetch_campaign"),
+    "collection.simulation": ("simulate",),
+    "contract.terms": ("Schedule", "Terms", "Translation"),
+    "contract.view": ("AllAttributes", "Fill", "Listed", "Sample"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -141,7 +141,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lopub' has no attribute {name!r}")
-    return getattr(import_module(f"lopub.{_HOME_OF[name]}"), name)
+    try:
+        return getattr(import_module(f"lopub.{_HOME_OF[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "lopub").startswith("lopub"):
+            raise
+        raise ImportError(f"lopub.{name} needs {error.name}; install it with: pip install 'lopub[all]'") from None
 
 
 def __dir__() -> list[str]:

@@ -67,8 +67,13 @@ def _leave(code: int) -> NoReturn:
 
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):
-            stream.flush()
+        try:
+            if stream is not None:  # closed by whoever started the command
+                stream.flush()
+        except OSError as error:  # what was said last did not get out: the disk is full, for one
+            code = code or 1
+            with suppress(OSError, AttributeError):
+                print(f"lopub: {error}", file=sys.stderr, flush=True)
     os._exit(code)
 
 

@@ -4,7 +4,7 @@
 
 The file holds campaigns, the candidates and Bloom positions of values, draws and whole reports with the random bytes
 that they take, and what must be refused and why. It is written from the current code and nothing else: no clock, no
-operating-system randomness, no hash seed. `tests/test_golden.py` checks that it comes out the same, byte for byte.
+operating-system randomness, no hash seed. `tests/contract/test_golden.py` checks that it comes out the same, byte for byte.
 A change in it is a change of the format: it breaks the campaigns and reports that are out in the world.
 """
 
@@ -45,18 +45,19 @@ from lopub import (
     Wish,
     make_campaign,
 )
-from lopub.canonical import Members
-from lopub.exact import UNIT, decimal_up
-from lopub.mechanism import Bloom, Subset, mechanism_from_json
-from lopub.mechanism.bloom import positions
-from lopub.randomness import Randomness
-from lopub.report import base64url, framed, pack, unframed
-from lopub.terms import EPOCH
-from lopub.texts import ASSIGNED
+from lopub.contract.budget import UNIT, decimal_up
+from lopub.contract.canonical import Members
+from lopub.contract.mechanism import Bloom, Subset, mechanism_from_json
+from lopub.contract.mechanism.bloom import positions
+from lopub.contract.randomness import Randomness
+from lopub.contract.report import base64url, framed, pack, unframed
+from lopub.contract.terms import EPOCH
+from lopub.contract.texts import ASSIGNED
 
 FILE = Path(__file__).with_name("vectors.json")
 NOON = 43_200
 PLAIN_SLOT = 20_000  # 2024-10-04
+LAST_SLOT = 2_932_896  # 9999-12-31
 Item = dict[str, Any]
 
 
@@ -118,6 +119,8 @@ BROAD = Domain(
 HUGE = Domain((IntegerRange(name="n", minimum=1, maximum=280), IntegerRange(name="m", minimum=1, maximum=250)))
 """70,000 cells."""
 EDGES_OF_BYTES = {k: Domain((IntegerRange(name="n", minimum=0, maximum=k - 1),)) for k in (256, 257, 65_536)}
+MILLION = Domain(tuple(IntegerRange(name=name, minimum=1, maximum=1000) for name in "nm"))
+SINGLE = {k: Domain((IntegerRange(name="n", minimum=1, maximum=k),)) for k in (6, 300)}
 ASTRAL, FULL_WIDTH = "\U0001d49c", "\uff5a"  # sorted one way by code points, the other way by UTF-16 units
 EVERY_KIND = Domain(
     (
@@ -194,6 +197,7 @@ MECHANISMS: dict[str, Item] = {
     "unary-optimized": {"epsilon": "1.5", "mechanism": "unary"},
     "subset": {"epsilon": "2", "mechanism": "subset"},
     "direct": {"epsilon": "3", "mechanism": "direct"},
+    "hashed": {"epsilon": "2", "mechanism": "hashed"},
 }
 
 
@@ -226,6 +230,12 @@ def wide_campaigns() -> dict[str, Campaign]:
             f"wide-direct-{k}": (domain, Wish(epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True))
             for k, domain in EDGES_OF_BYTES.items()
         },
+        "wide-hashed-6": (SINGLE[6], Wish(epsilon="1", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-300": (SINGLE[300], Wish(epsilon="0.1", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed": (BROAD, Wish(epsilon="5", mechanism="hashed", view=pair, jointly=False)),
+        "wide-hashed-70000": (HUGE, Wish(epsilon="2", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-1000000": (MILLION, Wish(epsilon="12", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-small-epsilon": (MILLION, Wish(epsilon="0.25", mechanism="hashed", view=AllAttributes(), jointly=True)),
     }
     return {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
 
@@ -412,7 +422,7 @@ def draw_items() -> list[Item]:
 
 ODDS = 3 * UNIT // 2
 LETTERS = ["a", "b", "c", "d", "e", "f"]
-BY_ODDS = {name: {"name": name, "odds": {"1": str(ODDS)}} for name in ("direct", "subset")}
+BY_ODDS = {name: {"name": name, "odds": {"1": str(ODDS)}} for name in ("direct", "hashed", "subset")}
 OPTIMIZED = {"name": "unary", "variant": "optimized", "odds": {"1": str(ODDS)}}
 SYMMETRIC = {"name": "unary", "variant": "symmetric", "change_units": {"1": 3 * UNIT // 8}}
 FILTERS = {"name": "bloom", "bits": 11, "hashes": 3, "salt": "0", "change_units": {"1": 3 * UNIT // 8}}
@@ -434,6 +444,13 @@ BLOCKS: list[tuple[Item, str, bytes]] = [
         for value in "abf"
         for coin in (b"\0", b"\1")
     ),
+    # g = 3: a function of two digits, then the value, kept, moved by 1 or by 2.
+    *(
+        (BY_ODDS["hashed"], value, function + five(draw))
+        for value, function in (("a", b"\x05"), ("c", b"\x05"), ("f", b"\x08"))
+        for draw in (0, ODDS - 1, ODDS, ODDS + UNIT - 1, ODDS + UNIT, ODDS + 2 * UNIT - 1)
+    ),
+    (BY_ODDS["hashed"], "f", b"\x09\xff\xf7" + five(ODDS + 2 * UNIT, 2**40 - 1, 2**36 + 7)),
     *((SYMMETRIC, value, b"\x0f\x33\x55") for value in "acf"),
     *((FILTERS, value, b"\x0f\xff\x33\xff\x55\xff") for value in "acf"),
 ]
@@ -501,6 +518,8 @@ RECORDS = {
     TEN: TEN_RECORDS,
     BROAD: BROAD_RECORDS,
     HUGE: HUGE_RECORDS,
+    MILLION: [{"n": 1000, "m": 1000}, {"n": 66, "m": 537}],  # the last cell, and the first that takes 17 bits
+    **{domain: [{"n": k}, {"n": 1}] for k, domain in SINGLE.items()},
     **{domain: [{"n": k - 1}, {"n": 0}] for k, domain in EDGES_OF_BYTES.items()},
 }
 
@@ -541,7 +560,7 @@ def report_items(made: Mapping[str, Campaign]) -> list[Item]:
                 # The two spellings of one record take the same bytes, and so must give the same report.
                 random = stream(f"{name}/{'same' if record in EVERY_RECORDS[:2] else i}/{n_ones}")
                 items.append(report_item(name, campaign, record, random[:16] + b"\xff" * n_ones + random[16:]))
-    for slot in (0, 255, 256, 65_536, 2**24 + 2**16 + 2):  # days that take one to four bytes
+    for slot in (0, 255, 256, 65_536, LAST_SLOT):  # days of one to three bytes, up to the last that a clock can tell
         items.append(report_item("direct-listed", made["direct-listed"], SMALL_RECORDS[0], stream(f"slot/{slot}"), slot))
     return items
 
@@ -604,6 +623,10 @@ def malformed_reports(made: Mapping[str, Campaign]) -> list[Item]:
         ("wide-direct-70000", wire["wide-direct-70000"][:29] + (70_000).to_bytes(3)),
         ("wide-direct-70000", wire["wide-direct-70000"][:29] + b"\xff\0\0"),
         ("wide-direct-257", wire["wide-direct-257"][:29] + (257).to_bytes(2)),
+        ("wide-hashed-6", wire["wide-hashed-6"][:29] + (27).to_bytes(1)),  # g = 3, t = 2
+        ("wide-hashed-70000", wire["wide-hashed-70000"][:29] + (7**7).to_bytes(3)),
+        ("wide-hashed-1000000", wire["wide-hashed-1000000"][:29] + (65_521**3).to_bytes(6)),
+        ("wide-hashed-1000000", wire["wide-hashed-1000000"][:29] + b"\xff" * 6),
         ("subset-all-jointly", wire["subset-all-jointly"][:-1] + bytes([wire["subset-all-jointly"][-1] ^ 0x80])),
         ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x03\x04")),  # there is no eleventh
         ("direct-sample-separately", with_mask(wire["direct-sample-separately"], b"\x07\x02")),  # four

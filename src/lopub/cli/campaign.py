@@ -7,19 +7,19 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from lopub.campaign import Campaign
-from lopub.catalogue import read_domain_file
 from lopub.cli.console import note, out, print_json, say, table
-from lopub.dataset import Dataset
-from lopub.domain import Domain
-from lopub.draft import Wish, draft_from_file, make_campaign
+from lopub.collection.catalogue import read_domain_file
+from lopub.collection.dataset import Dataset
+from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
+from lopub.contract.budget import decimal_up, epsilon_warning
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain
+from lopub.contract.terms import Terms
+from lopub.contract.view import ViewRule, view_from_text
 from lopub.errors import CampaignError, DomainError
-from lopub.exact import decimal_up, epsilon_warning
-from lopub.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.poisoning import most_exposed
-from lopub.prediction import expected
-from lopub.terms import Terms
-from lopub.view import view_from_text
+from lopub.forecast.expectation import expected
+from lopub.forecast.poisoning import most_exposed
+from lopub.forecast.request import Wish, draft_from_file, make_campaign
 
 REFERENCE_PEOPLE = 10_000
 ID_DIGITS = 64
@@ -85,15 +85,16 @@ def wish_of(
     view: str | None,
     jointly: bool | None,
 ) -> Wish:
-    """The options as one wish."""
+    """The options as one wish. A kind of view without its number is the usual one for the mechanism that suits it."""
+    suited = ViewRule.known[view].usual_mechanism if view in ViewRule.known else ""
     return Wish(
         epsilon=epsilon,
         flip_probability=flip_probability,
         n_bits=bits,
         n_hashes=hashes,
         false_positive_rate=false_positive_rate,
-        mechanism="direct" if view == "fill" and mechanism is None else mechanism,
-        view=None if view in (None, "fill") else view_from_text(view),
+        mechanism=mechanism or suited or None,
+        view=None if view is None or suited else view_from_text(view),
         jointly=jointly,
     )
 

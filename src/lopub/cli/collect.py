@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from lopub.campaign import Campaign
 from lopub.cli.console import say
 from lopub.cli.database import DEFAULT, Database, Grace, opened
-from lopub.terms import GRACE_DAYS
+from lopub.contract.campaign import Campaign
+from lopub.contract.terms import GRACE_DAYS
 
 app = typer.Typer(no_args_is_help=True, help="The campaigns of a collector's database.")
 

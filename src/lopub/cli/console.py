@@ -80,11 +80,15 @@ def survive_closed_pipes() -> None:
 
 def _surviving(stream: TextIO) -> TextIO:
     """The same stream to whoever prints. One without a file behind it, as in tests, or none at all is left as it is."""
+    try:
+        descriptor = stream.fileno()
+    except (AttributeError, OSError):
+        return stream
     if not isinstance(stream, io.TextIOWrapper):
         return stream
     stream.flush()
     return io.TextIOWrapper(
-        io.BufferedWriter(_Outlet(stream.fileno(), "wb", closefd=False)),
+        io.BufferedWriter(_Outlet(descriptor, "wb", closefd=False)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=stream.line_buffering,

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from lopub.batch import Noted, ReportBatch, walk_once, walk_reports
-from lopub.campaign import Campaign
 from lopub.cli.console import note, say, working
-from lopub.counts import Counts, is_counts, load_counts
-from lopub.counts import count as counted
+from lopub.collection.batch import Noted, ReportBatch, walk_once, walk_reports
+from lopub.collection.counts import Counts, is_counts, load_counts
+from lopub.collection.counts import count as counted
+from lopub.contract.campaign import Campaign
 from lopub.errors import StoreError, TooFewReports
 
 
@@ -33,6 +33,8 @@ def count(
 
     Example: `lopub count campaign.json monday.parquet tuesday.parquet -o counts.parquet`
     """
+    if output.suffix != ".parquet":
+        raise StoreError(f"{output} must end in .parquet: it will hold counts")
     if output.exists() and not force:
         raise StoreError(f"{output} exists already; choose another name or use --force")
     campaign = Campaign.load(campaign_file)

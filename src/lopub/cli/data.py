@@ -12,12 +12,12 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from lopub.catalogue.fetching import Told
-from lopub.catalogue.obtaining import Place, bring, download
-from lopub.catalogue.originals import SOURCES, Source
-from lopub.catalogue.preparation import Prepared
-from lopub.catalogue.tables import VARIABLE
 from lopub.cli.console import err, noted_warnings, print_json, say
+from lopub.collection.catalogue.fetching import Told
+from lopub.collection.catalogue.obtaining import Place, bring, download
+from lopub.collection.catalogue.originals import SOURCES, Source
+from lopub.collection.catalogue.preparation import Prepared
+from lopub.collection.catalogue.public import VARIABLE
 
 
 class Known(StrEnum):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lopub.contract.terms import GRACE_DAYS
 from lopub.errors import StoreError
-from lopub.terms import GRACE_DAYS
 
 if TYPE_CHECKING:
     from lopub.service.store import Store

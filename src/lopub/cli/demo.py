@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from lopub.batch import ReportBatch
-from lopub.catalogue import ALUMNI
 from lopub.cli.campaign import summary_of
 from lopub.cli.console import out, say, table, working
 from lopub.cli.encode import encode_to
 from lopub.cli.publish import print_publication, stages
-from lopub.draft import Wish, make_campaign
+from lopub.collection.batch import ReportBatch
+from lopub.collection.catalogue import ALUMNI
+from lopub.contract.terms import Terms
 from lopub.errors import StoreError
 from lopub.evaluation import Evaluation, evaluate
 from lopub.files import exists, refuse_taken
-from lopub.publication import publish, write_publication
-from lopub.terms import Terms
+from lopub.forecast.request import Wish, make_campaign
+from lopub.release import publish, write_publication
 
 DEMO_EPSILON = 4
 """Within the 1.7 to 12 that deployments have stated."""

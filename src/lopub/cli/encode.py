@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from lopub.batch import ReportBatch, write_reports
-from lopub.campaign import Campaign
 from lopub.cli.console import note, progress, say
-from lopub.dataset import Dataset
+from lopub.collection.batch import ReportBatch, write_reports
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate_blocks
+from lopub.contract.budget import decimal_up
+from lopub.contract.campaign import Campaign
 from lopub.errors import StoreError
-from lopub.exact import decimal_up
-from lopub.simulation import simulate_blocks
 
 EXPERIMENT = (
     "note: simulated clients are for experiments; real people's answers must be randomized on their own devices,"
@@ -28,7 +28,11 @@ def encode(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Reports: Parquet if it ends so.", show_default=False)
     ],
     seed: Annotated[
-        int | None, typer.Option(metavar="S", help="For a repeatable experiment; true randomness unless given.")
+        int | None,
+        typer.Option(
+            metavar="S",
+            help="For a repeatable experiment; random unless given. Report ids follow from it: one seed, one table.",
+        ),
     ] = None,
     coded: Annotated[
         bool | None,

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from lopub.campaign import Campaign
 from lopub.cli.console import note, out, print_json, say, table, working
 from lopub.cli.count import read_data
+from lopub.contract.campaign import Campaign
 from lopub.errors import StoreError
-from lopub.estimation import METHODS
-from lopub.estimation import estimate as estimated
-from lopub.joint import JointDistribution, interval
+from lopub.inference import METHODS
+from lopub.inference import estimate as estimated
+from lopub.inference.joint import JointDistribution, interval
 
 
 def estimate(

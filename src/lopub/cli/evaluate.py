@@ -5,18 +5,18 @@ from typing import Annotated
 
 import typer
 
-from lopub.campaign import Campaign
-from lopub.catalogue import read_domain_file
 from lopub.cli.console import note, out, print_json, progress, say, table, working
-from lopub.dataset import Dataset, read_texts
-from lopub.domain import Categorical, Domain
+from lopub.collection.catalogue import read_domain_file
+from lopub.collection.dataset import Dataset, read_texts
+from lopub.collection.infer import domain_of_texts
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Categorical, Domain
 from lopub.errors import DomainError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
+from lopub.evaluation.page import MARK, write_scorecard
+from lopub.evaluation.page import as_json as scores_as_json
 from lopub.files import exists, refuse_taken, write_whole
-from lopub.infer import domain_of_texts
-from lopub.scorecard import MARK, write_scorecard
-from lopub.scorecard import as_json as scores_as_json
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""

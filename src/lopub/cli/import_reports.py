@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from lopub.batch import ReportBatch, walk_reports
-from lopub.campaign import Campaign
 from lopub.cli.console import note, say, working
 from lopub.cli.database import DEFAULT, Database, Grace, opened
-from lopub.terms import GRACE_DAYS
+from lopub.collection.batch import ReportBatch, walk_reports
+from lopub.contract.campaign import Campaign
+from lopub.contract.terms import GRACE_DAYS
 
 
 def import_reports(

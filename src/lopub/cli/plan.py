@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
-from lopub.campaign import Campaign
 from lopub.cli.console import note, out, print_json, say, table, working
-from lopub.dataset import Dataset
-from lopub.domain import Domain
-from lopub.draft import FinishedCampaign, draft_from_file
+from lopub.collection.dataset import Dataset
+from lopub.contract.budget import epsilon_warning
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain
+from lopub.contract.terms import Terms
 from lopub.errors import StoreError, TooFewReports
-from lopub.exact import epsilon_warning
-from lopub.joint import JointDistribution
+from lopub.forecast.request import FinishedCampaign, draft_from_file
+from lopub.inference.joint import JointDistribution
 from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
 from lopub.planning import plan as planned
-from lopub.terms import Terms
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes", "table": "pairs of the synthetic table"}
@@ -140,9 +140,9 @@ def described_option(option: Option, people: int) -> dict[str, Any]:
     trial = option.trial
     errors = {} if trial is None else vars(trial)
     return {
-        "mechanism": option.choice.mechanism,
-        "view": str(option.choice.view),
-        "jointly": option.choice.jointly,
+        "mechanism": option.design.mechanism,
+        "view": str(option.design.view),
+        "jointly": option.design.jointly,
         "report_bytes": option.report_bytes,
         "theory": {"marginals": option.score.marginal_error(people), "pairs": option.score.shrunk_pair_error(people)},
         "tried": None
@@ -159,7 +159,7 @@ def _known_error(error: float) -> float | None:
 def print_plan(found: Plan) -> None:
     """The choice, the runners-up, and what changes with what."""
     best = found.best
-    say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.choice}")
+    say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.design}")
     how = f"tried on: {found.population}" if best.trial else "too many attributes to be tried, so by theory"
     say(f"{how}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
     goals = ("marginals", "pairs", "table") if found.goal == "table" else ("marginals", "pairs")
@@ -167,7 +167,7 @@ def print_plan(found: Plan) -> None:
     for option in found.options[:N_SHOWN]:
         errors = [_shown(found.shown_error(option, goal)) for goal in goals]
         how = "tried" if option.trial else "by theory"
-        shown.add_row(str(option.choice), *errors, f"{option.report_bytes}", how)
+        shown.add_row(str(option.design), *errors, f"{option.report_bytes}", how)
     out.print(shown)
     say(f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %")
     what = WHAT.get(found.goal, found.goal)

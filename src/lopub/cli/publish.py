@@ -7,23 +7,23 @@ from typing import Annotated, Any
 
 import typer
 
-from lopub.batch import ReportBatch
-from lopub.campaign import Campaign
 from lopub.cli.collect import campaign_id
 from lopub.cli.console import note, out, print_json, progress, say, table, working
 from lopub.cli.count import note_refused, read_data
 from lopub.cli.database import opened
-from lopub.counts import Counts
-from lopub.dependence import Pruning
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
+from lopub.contract.budget import decimal_up
+from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError
-from lopub.estimation import METHODS
-from lopub.exact import decimal_up
 from lopub.files import refuse_taken
-from lopub.joint import JointDistribution
-from lopub.publication import STRUCTURES, Publication, Settings, write_publication
-from lopub.publication import publish as published
-from lopub.publication.stages import PHI, Progress
-from lopub.publication.summary import warnings_of
+from lopub.inference import METHODS
+from lopub.inference.joint import JointDistribution
+from lopub.model.dependence import Pruning
+from lopub.release import STRUCTURES, Publication, Settings, write_publication
+from lopub.release import publish as published
+from lopub.release.stages import PHI, Progress
+from lopub.release.summary import warnings_of
 
 
 def publish(

@@ -9,14 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from lopub.campaign import Campaign
 from lopub.cli.console import note, one_line, out, plain, print_json, say, table
-from lopub.client import Client
-from lopub.domain import Attribute, Categorical, IntegerRange
+from lopub.contract.budget import decimal_up, epsilon_warning, factor_up, float_up, total_up
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Attribute, Categorical, IntegerRange
+from lopub.contract.terms import GRACE_DAYS
+from lopub.device.client import Client
+from lopub.device.keeping import FileStore
+from lopub.device.sending import Patience, fetch_campaign
 from lopub.errors import DomainError, EpsilonTooHigh, StoreError
-from lopub.exact import decimal_up, epsilon_warning, factor_up, float_up, total_up
-from lopub.keeping import FileStore
-from lopub.sending import Patience, fetch_campaign
 
 LONGEST_RECORD = 16 * 2**20
 NO_ANSWER = "(no answer)"
@@ -125,7 +126,7 @@ def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, .
     try:
         return campaign.domain.indices(record)
     except DomainError as error:
-        raise DomainError(str(error).replace("give None", "give null")) from None
+        raise DomainError(str(error).replace(" (None in Python)", "")) from None
 
 
 # ---- agreeing
@@ -220,5 +221,6 @@ def what_becomes_of_it(campaign: Campaign) -> str:
     """Days, deletion, and how many must answer."""
     terms = campaign.terms
     days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}. " if terms.schedule else ""
-    kept = f"deleted {terms.retention_days} days after the close" if terms.retention_days else "kept until somebody deletes them"
+    close = f"the close, at most {GRACE_DAYS} days after the last one" if terms.schedule else "the close"
+    kept = f"deleted {terms.retention_days} days after {close}" if terms.retention_days else "kept until somebody deletes them"
     return f"{days}Reports are {kept}; nothing is shown of fewer than {terms.min_reports:,}."

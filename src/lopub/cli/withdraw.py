@@ -6,9 +6,9 @@ import typer
 
 from lopub.cli.console import print_json, say
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url
-from lopub.client import Client
-from lopub.keeping import FileStore
-from lopub.sending import Patience, fetch_campaign
+from lopub.device.client import Client
+from lopub.device.keeping import FileStore
+from lopub.device.sending import Patience, fetch_campaign
 
 
 def withdraw(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.dataset import Dataset
-from lopub.domain import Domain
+from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Domain
 
 CLASSIFIERS = ("svm", "random_forest")
 MOST_ROWS = 20_000

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from lopub.dataset import Dataset
-from lopub.dependence import check_phi, threshold
-from lopub.domain import Domain
+from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Domain
 from lopub.errors import DomainError
 from lopub.evaluation.classifiers import CLASSIFIERS, LEAST_RECORDS, ClassifierScore, held_out, target_scores, thinned
-from lopub.evaluation.tables import Marginals, SetScore, WayScore, drawn_sets, marginals_of, mean, set_score
+from lopub.evaluation.distance import Marginals, SetScore, WayScore, drawn_sets, marginals_of, mean, set_score
+from lopub.model.dependence import check_phi, threshold
 
 MOST_PAIRS = 20_000
 """All pairs of 200 attributes; of more, so many are drawn."""

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lopub.campaign import Campaign
-from lopub.choice import Choice, Score, choices, ranked
-from lopub.domain import Domain
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain
+from lopub.contract.terms import Terms
 from lopub.errors import CampaignError, DomainError, TooFewReports
+from lopub.forecast.design import Score, designs, ranked
+from lopub.laws.designs import Design
 from lopub.planning.population import Population
 from lopub.planning.trial import MOST_PAIRS, Trial, affordable, campaign_for, tried
-from lopub.terms import Terms
-from lopub.view import Sample
 
 GOALS = ("pairs", "marginals", "table")
 """What a collection is for. A synthetic table is ranked by theory like its pairs; a trial publishes one and scores that."""
@@ -39,7 +39,7 @@ DROWNED = 1.5
 class Option:
     """One way to collect, with what it is expected to give."""
 
-    choice: Choice
+    design: Design
     score: Score
     trial: Trial | None
     """None where it was not tried."""
@@ -104,13 +104,13 @@ class Plan:
         return min(1.0, INTERVAL * sum(errors) / len(errors))
 
     def error_with(self, *, people: float = 1.0, epsilon: float = 1.0) -> float:
-        """Expected error with so many times the people or the epsilon: what was tried, scaled as theory says, with the choice
+        """Expected error with so many times the people or the epsilon: what was tried, scaled as theory says, with the design
         that is then best."""
         if people == epsilon == 1:
             return self.error
         sizes, then = self.domain.sizes, self.epsilon * epsilon
         n = max(1, round(self.people * people))
-        there = ranked(choices(sizes, then), sizes, then, people=n, goal=self.goal, weights=self.best.score.weights)
+        there = ranked(designs(sizes, then), sizes, then, people=n, goal=self.goal, weights=self.best.score.weights)
         ratio = theory(there[0], self.goal, n) / theory(self.best.score, self.goal, self.people)
         return min(1.0, self.error * ratio)
 
@@ -122,7 +122,7 @@ class Plan:
 
     def campaign(self, terms: Terms) -> Campaign:
         """The finished campaign."""
-        return campaign_for(self.best.choice, Population.uniform(self.domain), self.epsilon, terms)
+        return campaign_for(self.best.design, Population.uniform(self.domain), self.epsilon, terms)
 
 
 def plan(
@@ -140,29 +140,29 @@ def plan(
     """How best to collect from so many people at this total epsilon.
 
     goal: "pairs", "marginals" or "table" (a whole synthetic table). population: whom to try it on; uniform unless given.
-    weights: of attributes that matter more, or less, than 1. told: before each trial, which choice it is of.
+    weights: of attributes that matter more, or less, than 1. told: before each trial, which design it is of.
     """
     _check(people, epsilon, goal)
     crowd = population or Population.uniform(domain)
     own = _weights(domain, weights or {})
-    scores = ranked(choices(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal, weights=own)
+    scores = ranked(designs(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal, weights=own)
     tries = _tries(scores, people, n_tried, known=crowd.table is not None)
     options = []
     for one in scores:
         trial = None
         if one in tries:
             if told:
-                told(str(one.choice))
-            trial = _trial(one.choice, crowd, goal, people=people, epsilon=epsilon, seed=seed, weights=own)
-        size = campaign_for(one.choice, crowd, epsilon).longest_report
-        options.append(Option(one.choice, one, trial, size))
+                told(str(one.design))
+            trial = _trial(one.design, crowd, goal, people=people, epsilon=epsilon, seed=seed, weights=own)
+        size = campaign_for(one.design, crowd, epsilon).longest_report
+        options.append(Option(one.design, one, trial, size))
     options.sort(key=lambda option: (option.trial is None, _rank(option, goal, people, crowd)))
     return Plan(domain, people, epsilon, goal, crowd.label, crowd.table is not None, tuple(options))
 
 
-def _trial(choice: Choice, crowd: Population, goal: str, **options: Any) -> Trial:
+def _trial(design: Design, crowd: Population, goal: str, **options: Any) -> Trial:
     n_pairs = 0 if goal == "marginals" else MOST_PAIRS
-    return tried(choice, crowd, most_pairs=n_pairs, with_table=goal == "table", **options)
+    return tried(design, crowd, most_pairs=n_pairs, with_table=goal == "table", **options)
 
 
 def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:
@@ -176,8 +176,8 @@ def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:
 def _tries(scores: list[Score], people: int, n_tried: int, *, known: bool) -> list[Score]:
     """The best by theory that a trial can afford; and where noise drowns pairs, or it is known how much people's answers depend
     on each other, also one question a person, which forgoes pairs."""
-    able = [one for one in scores if affordable(one.choice, len(one.sizes))]
-    single = [one for one in able if isinstance(one.choice.view, Sample) and one.choice.view.n_sampled == 1]
+    able = [one for one in scores if affordable(one.design, len(one.sizes))]
+    single = [one for one in able if one.design.view.n_alike(len(one.sizes)) == 1]
     if single and single[0] not in able[:n_tried] and (known or scores[0].typical_spread(people) > DROWNED):
         return [*able[: n_tried if known else n_tried - 1], single[0]]
     return able[:n_tried]

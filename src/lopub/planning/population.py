@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lopub.dataset import Dataset
-from lopub.domain import Domain
+from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Domain
 from lopub.errors import DomainError
-from lopub.joint import Probabilities
+from lopub.inference.joint import Probabilities
 
 
 @dataclass(frozen=True, eq=False)

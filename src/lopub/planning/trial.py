@@ -6,16 +6,19 @@ from itertools import combinations
 
 import numpy as np
 
-from lopub.campaign import Campaign
-from lopub.choice import Choice
-from lopub.dataset import Dataset
-from lopub.draft import Wish, make_campaign
-from lopub.estimation import Study
-from lopub.joint import Probabilities, avd
+from lopub.collection.counts import Form
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate
+from lopub.contract.campaign import Campaign
+from lopub.contract.mechanism import Mechanism
+from lopub.contract.terms import Terms
+from lopub.forecast.request import Wish, make_campaign
+from lopub.inference import Study
+from lopub.inference.joint import Probabilities, avd
+from lopub.laws import bulk_of
+from lopub.laws.designs import Design
 from lopub.planning.population import Population
-from lopub.publication import publish
-from lopub.simulation import simulate
-from lopub.terms import Terms
+from lopub.release import publish
 
 MOST_TRIED = 100_000
 """People of a trial; with more, errors are scaled down from there."""
@@ -40,20 +43,21 @@ class Trial:
     """Of the pairs of a synthetic table that is published from the reports; not a number where none was."""
 
 
-def campaign_for(choice: Choice, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
-    wish = Wish(epsilon=str(epsilon), mechanism=choice.mechanism, view=choice.view, jointly=choice.jointly)
+def campaign_for(design: Design, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
+    wish = Wish(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     return make_campaign(population.domain, terms or Terms(name="plan"), wish)
 
 
-def affordable(choice: Choice, n_attributes: int) -> bool:
-    """Whether a trial of this choice ends in seconds."""
+def affordable(design: Design, n_attributes: int) -> bool:
+    """Whether a trial of this design ends in seconds."""
     if n_attributes > MOST_ATTRIBUTES:
         return False
-    return choice.mechanism == "direct" or not choice.jointly or n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
+    form = Form.known[bulk_of(Mechanism.known[design.mechanism]).form(design.jointly)]
+    return not form.whole_views or n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
 
 
 def tried(
-    choice: Choice,
+    design: Design,
     population: Population,
     *,
     people: int,
@@ -67,7 +71,7 @@ def tried(
     with_table: whether a synthetic table is published and scored, too, which is slower."""
     n = min(people, MOST_TRIED)
     crowd = population.people(n, seed)
-    reports = simulate(crowd, campaign_for(choice, population, epsilon), seed=seed)
+    reports = simulate(crowd, campaign_for(design, population, epsilon), seed=seed)
     study = Study(reports)
     d = len(population.domain)
     covered = [position for position in range(d) if study.n_covering((position,))]

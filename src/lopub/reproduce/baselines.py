@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.campaign import Campaign
-from lopub.dataset import Dataset
-from lopub.domain import Domain
-from lopub.draft import Wish, make_campaign
-from lopub.estimation import Study
-from lopub.joint import avd
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain
+from lopub.contract.terms import Terms
+from lopub.contract.view import AllAttributes, View
+from lopub.forecast.request import Wish, make_campaign
+from lopub.inference import Study
+from lopub.inference.joint import avd
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import sampled, table_of
 from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.settings import N_HASHES, TABLES, Scale
-from lopub.simulation import simulate
-from lopub.terms import Terms
-from lopub.view import AllAttributes, View
 
 NAME = "baselines"
 RAPPOR, FANTI, DIRECT = "RAPPOR", "Fanti et al.", "direct, jointly"

@@ -5,13 +5,13 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 
-from lopub.campaign import Campaign
-from lopub.domain import Categorical, Domain
-from lopub.draft import Wish, make_campaign
-from lopub.exact import decimal_up
+from lopub.contract.budget import decimal_up
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Categorical, Domain
+from lopub.contract.terms import Terms
+from lopub.forecast.request import Wish, make_campaign
 from lopub.reproduce.figures import TITLES, Row
 from lopub.reproduce.settings import PAPER_METHODS, TABLES
-from lopub.terms import Terms
 
 Tables = Mapping[str, Sequence[Row]]
 """Figure -> its rows; without a figure that was not run."""

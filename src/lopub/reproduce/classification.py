@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.dataset import Dataset
+from lopub.collection.dataset import Dataset
 from lopub.evaluation.classifiers import predicted
-from lopub.publication import publish
+from lopub.release import publish
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled, table_of
 from lopub.reproduce.settings import ESTIMATORS, PAPER_METHODS, TABLES, Scale

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.batch import ReportBatch
-from lopub.catalogue import public_table
-from lopub.dataset import Dataset
-from lopub.draft import Wish, make_campaign
-from lopub.estimation import Study
+from lopub.collection.batch import ReportBatch
+from lopub.collection.catalogue import public_table
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate
+from lopub.contract.terms import Terms
+from lopub.forecast.request import Wish, make_campaign
+from lopub.inference import Study
 from lopub.reproduce.settings import N_HASHES, TABLES
-from lopub.simulation import simulate
-from lopub.terms import Terms
 
 
 @lru_cache(maxsize=3)

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.dataset import Dataset
-from lopub.estimation import Study
-from lopub.estimation.maxent import Constraints, maximum_entropy
-from lopub.joint import Probabilities, avd
+from lopub.collection.dataset import Dataset
+from lopub.contract.view import View
+from lopub.inference import Study
+from lopub.inference.joint import Probabilities, avd
+from lopub.inference.maxent import Constraints, maximum_entropy
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import paper_study
 from lopub.reproduce.loops import loop_seconds
 from lopub.reproduce.settings import ESTIMATORS, OUR_METHODS, PAPER_METHODS, TABLES, Scale
-from lopub.view import View
 
 NAME = "estimation"
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from lopub.dataset import Dataset
-from lopub.dependence import Pair, gain_graph, paper_graph
+from lopub.collection.dataset import Dataset
+from lopub.model.dependence import Pair, gain_graph, paper_graph
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import paper_study
 from lopub.reproduce.estimation import true_joint

@@ -3,8 +3,8 @@
 import math
 import time
 
-from lopub.estimation import Reports, Study
-from lopub.view import View
+from lopub.contract.view import View
+from lopub.inference import Reports, Study
 
 N_TIMED = 4
 """Reports that the loop is timed on; its time is proportional to their number."""

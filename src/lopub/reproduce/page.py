@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from lopub.plots import Line, lines
+from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.claims import BETTER, OUT_OF_REACH, WORSE, Claim, Tables
 from lopub.reproduce.figures import Figure, Row, figures

@@ -7,19 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub.dataset import Dataset
-from lopub.draft import Wish, make_campaign
-from lopub.estimation import Study
-from lopub.joint import Probabilities, avd, product_of
-from lopub.publication import publish
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation import simulate
+from lopub.contract.mechanism import Mechanism
+from lopub.contract.terms import Terms
+from lopub.contract.view import AllAttributes, Fill, Sample, View
+from lopub.forecast.request import Wish, make_campaign
+from lopub.inference import Study
+from lopub.inference.joint import Probabilities, avd, product_of
+from lopub.release import publish
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import order_of, table_of
 from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.settings import N_HASHES, TABLES, Scale
 from lopub.reproduce.trusted import STRUCTURES, trusted_table
-from lopub.simulation import simulate
-from lopub.terms import Terms
-from lopub.view import AllAttributes, Fill, Sample, View
 
 NAME = "privacy"
 N_DEPENDENT = 12
@@ -91,5 +92,5 @@ def wish_for(setup: str, epsilon: str, n_bits: int) -> Wish:
     view, _, how = rest[0].partition(" ")
     cells = min(LARGEST_FILL, max(4, int(np.exp(float(epsilon)) / 6)))
     rules = {"all": AllAttributes(), "sample:2": Sample(2), "fill": Fill(cells)}
-    filters = {"n_bits": n_bits, "n_hashes": N_HASHES} if mechanism == "bloom" else {}
+    filters = {"n_bits": n_bits, "n_hashes": N_HASHES} if Mechanism.known[mechanism].takes_filters else {}
     return Wish(epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters)

@@ -5,9 +5,9 @@ from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 
-from lopub.dataset import Dataset
-from lopub.dependence import Pair, Pruning, pairs_to_check, paper_graph
-from lopub.joint import Probabilities
+from lopub.collection.dataset import Dataset
+from lopub.inference.joint import Probabilities
+from lopub.model.dependence import Pair, Pruning, pairs_to_check, paper_graph
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import sampled, table_of
 from lopub.reproduce.estimation import true_joint

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from threadpoolctl import threadpool_limits
 
-from lopub.catalogue.tables import data_directory
+from lopub.collection.catalogue.public import data_directory
 from lopub.errors import DomainError, StoreError
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.cells import Cell, Values, keep, kept

@@ -10,14 +10,14 @@ from itertools import combinations
 
 import numpy as np
 
-from lopub.dataset import Dataset
-from lopub.dependence import LEAST_GAIN, Pair, mutual_information, threshold
-from lopub.joint import Probabilities
-from lopub.junction import GrowingGraph
-from lopub.publication.model import given_model
+from lopub.collection.dataset import Dataset
+from lopub.contract.view import View
+from lopub.inference.joint import Probabilities
+from lopub.model.cliques import given_model
+from lopub.model.dependence import LEAST_GAIN, Pair, mutual_information, threshold
+from lopub.model.junction import GrowingGraph
+from lopub.model.synthesis import synthesize
 from lopub.reproduce.estimation import true_joint
-from lopub.synthesis import synthesize
-from lopub.view import View
 
 STRUCTURES = ("paper", "calibrated")
 PHI = 0.2

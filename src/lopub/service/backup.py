@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Table, func, select, text
 
 from lopub.errors import StoreError
 from lopub.files import whole_file
+from lopub.service.rows import campaigns, metadata, refusals, reports, tokens
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import Store
-from lopub.service.tables import campaigns, metadata, refusals, reports, tokens
 
 BLOCK = 2**14
 TABLES = (campaigns, reports, refusals, tokens)

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
 
-from lopub.campaign import Campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.terms import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
+from lopub.service.rows import campaigns, refusals, reports
 from lopub.service.store import Store, today
-from lopub.service.tables import campaigns, refusals, reports
-from lopub.terms import EPOCH, GRACE_DAYS
 
 LAST_SLOT = (date.max - EPOCH).days
 """No calendar goes further."""

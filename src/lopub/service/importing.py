@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from lopub.batch import ReportBatch
+from lopub.collection.batch import ReportBatch
 from lopub.errors import CampaignClosed, Reason
 from lopub.service.campaigns import Entry
 from lopub.service.store import Row, Store, Submission

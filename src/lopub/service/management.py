@@ -11,18 +11,18 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from lopub import __version__
-from lopub.campaign import LONGEST_FILE, Campaign
+from lopub.contract.campaign import LONGEST_FILE, Campaign
+from lopub.contract.report import ID_BYTES, base64url
 from lopub.errors import CampaignClosed
-from lopub.report import ID_BYTES, base64url
 from lopub.service.bodies import body_of, media_type_of
 from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign, tally, withdraw
 from lopub.service.collector import Collector
 from lopub.service.documents import Campaigns, CampaignState, Tallied, state_of, tallied
 from lopub.service.metrics import CONTENT_TYPE
+from lopub.service.migrating import version_of
 from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, METRICS, WITHDRAWAL_BODY, described, problems
 from lopub.service.problems import Kind, Problem
-from lopub.service.schema import version_of
-from lopub.service.tables import SCHEMA
+from lopub.service.rows import SCHEMA
 from lopub.service.tokens import grant_of
 
 LONGEST_WITHDRAWAL = 4096

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lopub.batch import HASH_BYTES, Packed, ReportBatch
-from lopub.batch.check import checked_batch
+from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
+from lopub.collection.batch.check import checked_batch
 from lopub.errors import DomainError, StoreError, TooFewReports
 from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally
 from lopub.service.store import Store

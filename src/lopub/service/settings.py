@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from lopub.contract.terms import GRACE_DAYS
 from lopub.errors import DomainError, StoreError
-from lopub.terms import GRACE_DAYS
 
 PREFIX = "LOPUB_"
 """Before the name of a setting in the environment."""

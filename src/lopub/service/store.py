@@ -18,8 +18,8 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingErr
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
-from lopub.service.schema import bring_up_to_date
-from lopub.service.tables import campaigns, refusals, reports
+from lopub.service.migrating import bring_up_to_date
+from lopub.service.rows import campaigns, refusals, reports
 
 SECONDS_A_DAY = 86_400
 

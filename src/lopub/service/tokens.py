@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select
 
 from lopub.errors import DomainError
+from lopub.service.rows import tokens
 from lopub.service.store import Store
-from lopub.service.tables import tokens
 
 SCOPES = ("read", "manage")
 """Each allows what those before it allow."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from lopub.contract.report import Report, unframed
 from lopub.errors import Reason, ReportRejected
-from lopub.report import Report, unframed
 from lopub.service.campaigns import Entry
 from lopub.service.problems import Kind, Problem
 from lopub.service.store import Outcome, Row, Submission

@@ -1,8 +1,8 @@
-"""What Alembic runs: the migrations, on the connection that `lopub.service.schema` hands over."""
+"""What Alembic runs: the migrations, on the connection that `lopub.service.migrating` hands over."""
 
 from alembic import context
 
-from lopub.service.tables import metadata
+from lopub.service.rows import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
 context.run_migrations()

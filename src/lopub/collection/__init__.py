@@ -1,0 +1,1 @@
+"""Many records and many reports: tables, batches of reports, their counts, simulated clients, public tables."""

@@ -1,0 +1,232 @@
+"""ReportBatch: many reports as packed arrays with their views."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.batch.repeats import later_ones, same_strings
+from lopub.contract.campaign import Campaign
+from lopub.contract.mechanism import Channel
+from lopub.contract.report import ID_BYTES, Report, mask_of
+from lopub.contract.view import View
+from lopub.errors import DomainError, Reason
+from lopub.laws import bulk_of
+from lopub.laws.packed import Packed
+
+
+@dataclass(frozen=True, eq=False)
+class BlockBits:
+    """The bits of one block in all reports that carry it. rows: which reports; bits: shape (len(rows), width), 0 or 1."""
+
+    rows: NDArray[np.int64]
+    bits: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportBatch:
+    """Well-formed reports of one campaign, in the order in which they came.
+
+    ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
+    view_index: shape (n,), each report's place in `views`.
+    refused: how many reports were left out on reading, by reason.
+    """
+
+    campaign: Campaign
+    ids: NDArray[np.uint8]
+    slots: NDArray[np.uint32]
+    views: tuple[View, ...]
+    view_index: NDArray[np.int32]
+    payloads: Packed
+    refused: Mapping[Reason, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @staticmethod
+    def read(path: str | Path, campaign: Campaign | None = None) -> "ReportBatch":
+        """All reports of a file, Parquet or framed; see `read_reports`."""
+        from lopub.collection.batch.storage import read_reports  # the files know the batch, not the other way round
+
+        return read_reports(path, campaign)
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the reports: Parquet where the name ends in .parquet, framed wire bytes elsewhere."""
+        from lopub.collection.batch.storage import write_reports
+
+        write_reports(path, self.campaign, [self], force=force)
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
+        """Some of the reports; the count of refused ones stays with the whole."""
+        chosen = np.arange(len(self))[rows]
+        return type(self)(
+            campaign=self.campaign,
+            ids=self.ids[chosen],
+            slots=self.slots[chosen],
+            views=self.views,
+            view_index=self.view_index[chosen],
+            payloads=self.payloads.take(chosen),
+        )
+
+    @classmethod
+    def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:
+        """The reports of several batches of one campaign, one batch behind the other; each once, see `repeats`."""
+        if not batches:
+            raise DomainError("no batches to concatenate")
+        return cls.gathered(iter(batches))
+
+    @classmethod
+    def gathered(cls, batches: Iterator["ReportBatch"]) -> Self:
+        """The same of batches that come one by one."""
+        return cls.joined(batches)._once()
+
+    @classmethod
+    def joined(cls, batches: Iterator["ReportBatch"]) -> Self:
+        """The reports of batches as they come, repeated ones too; column by column, so that little is held twice."""
+        first = next(batches)
+        campaign, refused = first.campaign, Counter(first.refused)
+        ids, slots, payloads = [first.ids], [first.slots], [first.payloads]
+        numbered = [(first.views, first.view_index)]
+        for batch in batches:
+            if batch.campaign.id != campaign.id:
+                raise DomainError("batches of different campaigns cannot be concatenated")
+            if batch.ids.shape[1] != first.ids.shape[1]:
+                raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
+            refused += Counter(batch.refused)
+            ids.append(batch.ids)
+            slots.append(batch.slots)
+            payloads.append(batch.payloads)
+            numbered.append((batch.views, batch.view_index))
+        views = tuple(sorted({view for own, _ in numbered for view in own}))
+        return cls(
+            campaign=campaign,
+            ids=_emptied(ids),
+            slots=_emptied(slots),
+            views=views,
+            view_index=_renumbered(numbered, views),
+            payloads=Packed.joined(payloads),
+            refused=refused,
+        )
+
+    @classmethod
+    def from_reports(cls, reports: Sequence[Report], campaign: Campaign) -> Self:
+        """A batch of single reports, as the client makes them; each once, see `repeats`."""
+        found = [report.view(campaign) for report in reports]
+        views = tuple(sorted(set(found)))
+        place = {view: i for i, view in enumerate(views)}
+        payloads = b"".join(report.payload for report in reports)
+        whole = cls(
+            campaign=campaign,
+            ids=np.frombuffer(b"".join(report.id for report in reports), np.uint8).reshape(len(reports), 16),
+            slots=np.array([report.slot for report in reports], dtype=np.uint32),
+            views=views,
+            view_index=np.array([place[view] for view in found], dtype=np.int32),
+            payloads=Packed.from_lengths(
+                np.frombuffer(payloads, np.uint8), np.array([len(report.payload) for report in reports], dtype=np.int64)
+            ),
+        )
+        return whole._once()
+
+    def _once(self) -> Self:
+        """Each report once: of those under one id the first; others than that are refused."""
+        later, first = later_ones(self.ids)
+        if not len(later):
+            return self
+        same = (self.slots[later] == self.slots[first]) & (self.view_index[later] == self.view_index[first])
+        same[same] = same_strings(self.payloads, later[same], first[same])
+        kept = np.ones(len(self), dtype=bool)
+        kept[later] = False
+        refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
+        return replace(self[kept], refused=dict(refused))
+
+    # ---- single reports
+
+    @cached_property
+    def masks(self) -> NDArray[np.uint8]:
+        """The view masks. shape (n, mask_bytes)."""
+        n_bytes = self.campaign.mask_bytes
+        distinct = b"".join(mask_of(view, n_bytes) for view in self.views) if n_bytes else b""
+        table = np.frombuffer(distinct, np.uint8).reshape(len(self.views), n_bytes)
+        masks: NDArray[np.uint8] = table[self.view_index]
+        return masks
+
+    @property
+    def whole_ids(self) -> NDArray[np.uint8]:
+        """The ids themselves; refused where only their hashes are known. shape (n, 16)."""
+        if self.ids.shape[1] != ID_BYTES:
+            raise DomainError("a collector keeps only the hashes of report ids, so its reports cannot be written out as reports")
+        return self.ids
+
+    def report(self, i: int) -> Report:
+        return Report(
+            campaign=self.campaign.prefix,
+            id=self.whole_ids[i].tobytes(),
+            slot=int(self.slots[i]),
+            mask=self.masks[i].tobytes(),
+            payload=self.payloads.string(i),
+        )
+
+    # ---- blocks
+
+    @cached_property
+    def _by_view(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """All rows, ordered by view and then by place; and where each view begins among them."""
+        order = np.argsort(self.view_index, kind="stable")
+        return order, np.searchsorted(self.view_index[order], np.arange(len(self.views) + 1))
+
+    def rows_of(self, view_number: int) -> NDArray[np.int64]:
+        """The rows of the reports with this view, ascending."""
+        order, starts = self._by_view
+        return order[starts[view_number] : starts[view_number + 1]]
+
+    def channels(self, view_number: int) -> tuple[Channel, ...]:
+        return self.campaign.channels(self.views[view_number])
+
+    def block_bits(self, view_number: int, at: int, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
+        """The bits of one block in the reports of a view, or in some of them. shape (n, width)."""
+        channels = self.channels(view_number)
+        matrix = self.payloads.matrix(self.rows_of(view_number) if rows is None else rows)
+        matrix = matrix.reshape(-1, self.campaign.payload_bytes(self.views[view_number]))
+        return bulk_of(self.campaign.mechanism).bits(channels, at, matrix)
+
+    def bits(self, block: str | Sequence[str]) -> BlockBits:
+        """The bits of an attribute (randomized separately) or of a view (jointly), in every report that carries it."""
+        names = (block,) if isinstance(block, str) else tuple(block)
+        positions = tuple(sorted(self.campaign.domain.positions(names)))
+        carried = [(number, at) for number, at in self._places(positions)]
+        if not carried:
+            raise DomainError(f"no report carries {', '.join(names)} as one block")
+        rows = [self.rows_of(number) for number, _ in carried]
+        bits = [self.block_bits(number, at) for number, at in carried]
+        order = np.argsort(np.concatenate(rows), kind="stable")
+        return BlockBits(np.concatenate(rows)[order], np.concatenate(bits)[order])
+
+    def _places(self, positions: View) -> list[tuple[int, int]]:
+        """(view, place of the block in it) wherever these attributes are one block."""
+        if self.campaign.jointly:
+            return [(number, 0) for number, view in enumerate(self.views) if view == positions]
+        if len(positions) != 1:
+            return []
+        return [(number, view.index(positions[0])) for number, view in enumerate(self.views) if positions[0] in view]
+
+    def cells(self) -> NDArray[np.int64]:
+        """The numbers of jointly randomized `direct` reports: each the cell of its own view."""
+        return bulk_of(self.campaign.mechanism).cells(self)
+
+
+def _emptied(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """The parts in one array; the list is emptied, so that they can be let go."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
+
+
+def _renumbered(numbered: list[tuple[tuple[View, ...], NDArray[np.int32]]], views: tuple[View, ...]) -> NDArray[np.int32]:
+    """Every report's view among all views, from its place among those of its own batch."""
+    place = {view: i for i, view in enumerate(views)}
+    return np.concatenate([np.array([place[view] for view in own], dtype=np.int32)[index] for own, index in numbered])

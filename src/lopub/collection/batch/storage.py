@@ -1,0 +1,263 @@
+"""Reports in files: Parquet, streamed by row group, or wire bytes behind their lengths."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from lopub.collection.batch.batch import ReportBatch
+from lopub.collection.batch.check import checked_batch
+from lopub.contract.campaign import HEADER_BYTES, Campaign
+from lopub.contract.report import VERSION
+from lopub.errors import CampaignError, Reason, StoreError
+from lopub.files import kind_of, whole_file
+from lopub.laws.packed import Packed
+
+BLOCK_REPORTS = 2**16
+"""Reports in a row group, and in a block that is walked."""
+SUFFIXES = (".parquet", ".bin", ".reports")
+"""What the name of a file of reports may end in, so that nobody takes it for something else."""
+_SNIFFED = 512
+_FIELDS = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
+_SAFE = {"write_page_checksum": True}
+_ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
+
+
+def read_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBatch:
+    """All reports of a file; those that are refused are counted by reason, the rest kept.
+
+    campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
+    """
+    batch = ReportBatch.gathered(walk_reports(path, campaign))
+    pa.default_memory_pool().release_unused()  # what was read is held once more by now
+    return batch
+
+
+def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: int = BLOCK_REPORTS) -> Iterator[ReportBatch]:
+    """The reports of a file in blocks, so that it may be larger than memory; at least one block, if an empty one."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(_SNIFFED)
+    except OSError as error:
+        raise StoreError(f"cannot read reports {path}: {error.strerror}") from None
+    if head.startswith(b"PAR1"):
+        return _walk_parquet(Path(path), campaign, block)
+    if other := _other_kind(head):
+        raise StoreError(f"{path} is not a file of reports, but {other}")
+    if campaign is None:
+        raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
+    return _walk_framed(Path(path), campaign, block)
+
+
+def _other_kind(head: bytes) -> str:
+    """What a file is that begins so, with the next step; empty where it may be framed reports: their third byte is the version
+    of the first one, and no version will ever be a letter."""
+    kind = kind_of(head)
+    if len(head) < 3 or (head[2] < ord(" ") and kind in ("text", "a binary file")):
+        return ""
+    return kind + _NEXT.get(kind, "")
+
+
+_NEXT = {
+    "text": "; if it is a table of records, `lopub encode` lets simulated clients report them",
+    "a SQLite database": "; `lopub publish --from sqlite:///FILE` reads the reports of a collector",
+    "a gzipped file": "; unpack it first",
+}
+
+
+def write_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
+    """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet, wire bytes
+    behind their lengths where it ends in .bin or .reports."""
+    if Path(path).suffix not in SUFFIXES:
+        raise StoreError(f"{path} must end in .parquet, or in .bin or .reports for framed wire bytes: it will hold reports")
+    write = _write_parquet if str(path).endswith(".parquet") else _write_framed
+    with whole_file(Path(path), force=force) as part:
+        return write(part, campaign, _of(campaign, batches))
+
+
+def _of(campaign: Campaign, batches: Iterable[ReportBatch]) -> Iterator[ReportBatch]:
+    for batch in batches:
+        if batch.campaign.id != campaign.id:
+            raise CampaignError(f"reports of campaign {batch.campaign.id[:16]}… do not go into a file of {campaign.id[:16]}…")
+        yield batch
+
+
+# ---- Parquet
+
+
+def _schema(campaign: Campaign) -> pa.Schema:
+    return pa.schema(_FIELDS, metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
+
+
+def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]) -> int:
+    n_reports, schema = 0, _schema(campaign)
+    with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE) as writer:
+        for batch in batches:
+            n_reports += len(batch)
+            for start in range(0, len(batch), BLOCK_REPORTS):
+                writer.write_table(_arrow(batch, start, min(start + BLOCK_REPORTS, len(batch)), schema))
+    return n_reports
+
+
+def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
+    ids = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.whole_ids[start:stop]))]
+    )
+    views = _binary_array(Packed.from_matrix(batch.masks[start:stop]))
+    payloads = _binary_array(batch.payloads.slice(start, stop))
+    return pa.table([ids, pa.array(batch.slots[start:stop]), views, payloads], schema=schema)
+
+
+def _binary_array(strings: Packed) -> pa.Array:
+    offsets = (strings.offsets - strings.offsets[0]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(strings.bytes_used))]
+    return pa.BinaryArray.from_buffers(pa.binary(), len(strings), buffers)
+
+
+def _walk_parquet(path: Path, campaign: Campaign | None, block: int) -> Iterator[ReportBatch]:
+    try:
+        file = pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+    except (pa.ArrowException, OSError):
+        raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
+    with file:
+        own = _campaign_of(file.schema_arrow, path, campaign)
+        try:
+            n_walked = 0
+            for rows in file.iter_batches(batch_size=block, columns=["id", "slot", "view", "payload"]):
+                n_walked += 1
+                yield _from_arrow(rows, own)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, StoreError):
+                raise
+            raise StoreError(f"{path} is a damaged Parquet file") from None
+        if not n_walked:
+            yield _empty(own)
+
+
+def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Campaign:
+    """The campaign that a Parquet file names, which must be the given one if one is given."""
+    metadata = schema.metadata or {}
+    if _ID not in metadata or [(field.name, field.type) for field in schema] != _FIELDS:
+        raise StoreError(f"{path} is a Parquet file, but not one of reports")
+    named = metadata[_ID].decode(errors="replace")
+    if campaign is not None:
+        if named != campaign.id:
+            raise CampaignError(f"{path} holds reports of campaign {named[:16]}…, not of {campaign.id[:16]}…")
+        return campaign
+    return Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
+
+
+def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
+    columns = {field.name: rows.column(i) for i, field in enumerate(rows.schema)}
+    if any(column.null_count for column in columns.values()):
+        raise StoreError("a file of reports has a field without a value")
+    # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
+    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].copy()
+    ids = ids.reshape(-1, 16)
+    masks = _strings(columns["view"])
+    n_bytes = campaign.mask_bytes
+    right = masks.lengths == n_bytes
+    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), _strings(columns["payload"])
+    if right.all():
+        return checked_batch(campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads)
+    kept = np.flatnonzero(right)
+    batch = checked_batch(campaign, ids[kept], slots[kept], masks.matrix(kept).reshape(len(kept), n_bytes), payloads.take(kept))
+    return _with_refused(batch, {Reason.VIEW: int((~right).sum())})
+
+
+def _strings(column: pa.Array) -> Packed:
+    _, offsets, data = column.buffers()
+    starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
+    if data is None:
+        return Packed(np.empty(0, np.uint8), starts)
+    return Packed(np.frombuffer(data, np.uint8)[starts[0] : starts[-1]].copy(), starts - starts[0])
+
+
+# ---- framed wire bytes
+
+
+def _write_framed(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]) -> int:
+    n_reports = 0
+    with open(part, "wb") as file:
+        for batch in batches:
+            n_reports += len(batch)
+            file.write(framed_bytes(batch))
+    return n_reports
+
+
+def framed_bytes(batch: ReportBatch) -> bytes:
+    """Every report of a batch behind its length, as in a request."""
+    n, n_mask = len(batch), batch.campaign.mask_bytes
+    head = np.empty((n, 2 + HEADER_BYTES + n_mask), dtype=np.uint8)
+    lengths = HEADER_BYTES + n_mask + batch.payloads.lengths
+    head[:, :2] = lengths.astype(">u2").view(np.uint8).reshape(n, 2)
+    head[:, 2] = VERSION
+    head[:, 3:11] = np.frombuffer(batch.campaign.prefix, np.uint8)
+    head[:, 11:27] = batch.whole_ids
+    head[:, 27:31] = batch.slots.astype(">u4").view(np.uint8).reshape(n, 4)
+    head[:, 31:] = batch.masks
+    whole = np.empty(int(lengths.sum()) + 2 * n, dtype=np.uint8)
+    is_head = np.zeros(len(whole), dtype=bool)
+    starts = np.cumsum(lengths + 2) - (lengths + 2)
+    is_head[(starts[:, None] + np.arange(head.shape[1])).reshape(-1)] = True
+    whole[is_head] = head.reshape(-1)
+    whole[~is_head] = batch.payloads.bytes_used
+    return whole.tobytes()
+
+
+def _walk_framed(path: Path, campaign: Campaign, block: int) -> Iterator[ReportBatch]:
+    n_walked = 0
+    with open(path, "rb") as file:
+        while frames := _frames(file, block):
+            n_walked += 1
+            yield from_frames(frames, campaign)
+    if not n_walked:
+        yield _empty(campaign)
+
+
+def _frames(file: Any, most: int) -> list[bytes]:
+    """The next reports, not yet looked into; the last may be cut off, and then is too short for its campaign."""
+    frames: list[bytes] = []
+    while len(frames) < most and (prefix := file.read(2)):
+        length = int.from_bytes(prefix) if len(prefix) == 2 else 0
+        frame = file.read(length)
+        frames.append(frame if len(frame) == length and len(prefix) == 2 else b"")
+    return frames
+
+
+def from_frames(frames: list[bytes], campaign: Campaign) -> ReportBatch:
+    """The well-formed ones among these wire bytes, with the others counted by reason."""
+    start = HEADER_BYTES + campaign.mask_bytes
+    refused: Counter[Reason] = Counter()
+    kept = []
+    for frame in frames:
+        if len(frame) < start:
+            refused[Reason.LENGTH] += 1
+        elif frame[0] != VERSION:
+            refused[Reason.VERSION] += 1
+        elif frame[1:9] != campaign.prefix:
+            refused[Reason.CAMPAIGN] += 1
+        else:
+            kept.append(frame)
+    head = np.frombuffer(b"".join(frame[:start] for frame in kept), np.uint8).reshape(len(kept), start)
+    data = np.frombuffer(b"".join(frame[start:] for frame in kept), np.uint8)
+    lengths = np.array([len(frame) - start for frame in kept], dtype=np.int64)
+    slots = head[:, 25:29].copy().view(">u4").reshape(-1).astype(np.uint32)
+    batch = checked_batch(campaign, head[:, 9:25], slots, head[:, HEADER_BYTES:], Packed.from_lengths(data, lengths))
+    return _with_refused(batch, refused)
+
+
+def _empty(campaign: Campaign) -> ReportBatch:
+    return from_frames([], campaign)
+
+
+def _with_refused(batch: ReportBatch, more: dict[Reason, int] | Counter[Reason]) -> ReportBatch:
+    return replace(batch, refused=dict(Counter(batch.refused) + Counter(more)))
+
+
+__all__ = ["BLOCK_REPORTS", "framed_bytes", "from_frames", "read_reports", "walk_reports", "write_reports"]

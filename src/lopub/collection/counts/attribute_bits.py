@@ -1,0 +1,115 @@
+"""Bits of separately randomized attributes: how often each was a one, and each two of different attributes together."""
+
+import os
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, combinations, pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts.columns import WORDS, Columns, add_overlaps, lay_columns
+from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables
+from lopub.collection.counts.view_bits import ones_of
+from lopub.contract.campaign import Campaign
+from lopub.laws import ATTRIBUTE_BITS, bulk_of
+
+
+class AttributeBits(Form):
+    """A key's noise is the number of attributes in the view."""
+
+    name: ClassVar[str] = ATTRIBUTE_BITS
+
+    def tables(self, batch: ReportBatch) -> Tables:
+        return _overlaps(batch)
+
+    def single_tables(self, batch: ReportBatch) -> Tables:
+        found: dict[Key, Table] = {}
+        for number, view in enumerate(batch.views):
+            for at, position in enumerate(view):
+                key, table = ((position,), len(view)), ones_of(batch, number, at)
+                found[key] = found[key] + table if key in found else table
+        yield from found.items()
+
+    def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
+        attributes = [campaign.domain.attributes[position] for position in key[0]]
+        return tuple(campaign.mechanism.channel((attribute,), key[1]).law().n_bits for attribute in attributes)
+
+    def can_have(self, campaign: Campaign, key: Key) -> bool:
+        return len(key[0]) <= 2 and key[1] in campaign.mechanism.noise
+
+    def signals(self, campaign: Campaign, key: Key) -> list[float]:
+        attributes = [campaign.domain.attributes[position] for position in key[0]]
+        laws = [campaign.mechanism.channel((attribute,), key[1]).law() for attribute in attributes]
+        return [float(law.p - law.q) for law in laws]
+
+    def at_least(self, pair: Table, axis: int) -> Integers:
+        seen: Integers = pair.counts.max(axis=1 - axis)
+        return seen
+
+
+def _overlaps(batch: ReportBatch) -> Tables:
+    """For each size of view, the overlaps of all columns; what a report does not cover is zero there, and adds nothing."""
+    for noise in sorted({len(view) for view in batch.views}):
+        numbers = [number for number, view in enumerate(batch.views) if len(view) == noise]
+        starts = _column_starts(batch.campaign, noise)
+        together = np.zeros((int(starts[-1]), int(starts[-1])), dtype=np.int64)
+        tiles = chain.from_iterable(_tiles(batch, number, starts) for number in numbers)
+        _add_tiles(tiles, starts, together)
+        n_together = covered_together(batch, numbers)
+        for a in range(len(starts) - 1):
+            mine = slice(starts[a], starts[a + 1])
+            yield ((a,), noise), Table(int(n_together[a, a]), np.diagonal(together)[mine].copy())
+        for a, b in combinations(range(len(starts) - 1), 2):
+            pair = together[starts[a] : starts[a + 1], starts[b] : starts[b + 1]]
+            yield ((a, b), noise), Table(int(n_together[a, b]), pair.copy())
+
+
+def _column_starts(campaign: Campaign, noise: int) -> Integers:
+    """Where each attribute's columns begin among all; and where the last one's end."""
+    widths = [campaign.mechanism.channel((attribute,), noise).law().n_bits for attribute in campaign.domain.attributes]
+    return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+
+
+def covered_together(batch: ReportBatch, numbers: Iterable[int]) -> Integers:
+    """How many reports of these views cover each two attributes; on the diagonal, each one. shape (d, d)."""
+    d = len(batch.campaign.domain)
+    total = np.zeros((d, d), dtype=np.int64)
+    for number in numbers:
+        view = np.array(batch.views[number])
+        total[np.ix_(view, view)] += len(batch.rows_of(number))
+    return total
+
+
+def _tiles(batch: ReportBatch, number: int, starts: Integers) -> Iterator[Columns]:
+    """The columns of one view's reports, a few words at a time."""
+    view, rows = batch.views[number], batch.rows_of(number)
+    places = np.concatenate([np.arange(starts[position], starts[position + 1]) for position in view])
+    padded = np.full(-(-len(places) // 8) * 8, -1, dtype=np.int64)
+    padded[: len(places)] = places
+    bulk, channels = bulk_of(batch.campaign.mechanism), batch.channels(number)
+    for start in range(0, len(rows), 64 * WORDS):
+        data = bulk.law_bits(channels, batch.payloads.matrix(rows[start : start + 64 * WORDS]))
+        columns = np.zeros((int(starts[-1]), (len(data) + 63) // 64), dtype=np.uint64)
+        lay_columns(data, padded, columns, 0)
+        yield columns
+
+
+def _add_tiles(tiles: Iterator[Columns], starts: Integers, together: Integers) -> None:
+    """Every core takes some of the columns; none writes where another does."""
+    ends = np.repeat(starts[1:], np.diff(starts))
+    shares = _equal_shares(ends, os.cpu_count() or 1)
+    with ThreadPoolExecutor(len(shares)) as pool:
+        for columns in tiles:
+            tasks = [pool.submit(add_overlaps, columns, ends, low, high, together) for low, high in shares]
+            for task in tasks:
+                task.result()
+
+
+def _equal_shares(ends: Integers, n_shares: int) -> list[tuple[int, int]]:
+    """Ranges of columns with about the same number of overlaps right of them."""
+    work = np.cumsum(len(ends) - ends + 1)
+    cuts = np.searchsorted(work, work[-1] * np.arange(1, n_shares) / n_shares).tolist()
+    bounds = [0, *cuts, len(ends)]
+    return [(low, high) for low, high in pairwise(bounds) if low < high]

@@ -1,0 +1,92 @@
+"""Counts: what is known of a campaign's reports once the reports themselves are put away."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+
+from lopub.collection.counts.forms import Key, Table, form_of
+from lopub.contract.campaign import Campaign
+from lopub.contract.view import View
+from lopub.errors import CampaignError, Reason
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Counts:
+    """The counts of one campaign's reports; a + b are those of both sets of reports.
+
+    tables, by key, in the form that the mechanism takes:
+      answers: contingency counts of every attribute, shape (n_folds, size), and every pair, (n_folds, size, size);
+      bits, separately: ones of every attribute's bits, shape (n_bits,), and how often two bits of different attributes are both
+      ones, (n_bits, n_bits);
+      bits, jointly: ones of every view's bits, shape (n_bits,).
+    """
+
+    campaign: Campaign
+    n_reports: int
+    tables: Mapping[Key, Table]
+    refused: Mapping[Reason, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.n_reports
+
+    def __add__(self, other: "Counts") -> "Counts":
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if other.campaign.id != self.campaign.id:
+            raise CampaignError(
+                f"counts of campaign {other.campaign.id[:16]}… cannot be added to counts of {self.campaign.id[:16]}…"
+            )
+        tables = dict(self.tables)
+        for key, table in other.tables.items():
+            tables[key] = tables[key] + table if key in tables else table
+        return Counts(
+            campaign=self.campaign,
+            n_reports=self.n_reports + other.n_reports,
+            tables=dict(sorted(tables.items())),
+            refused=dict(Counter(self.refused) + Counter(other.refused)),
+        )
+
+    def noises(self, part: View) -> tuple[int, ...]:
+        """The noises of the tables about these attributes, ascending."""
+        return self._noises.get(part, ())
+
+    @cached_property
+    def _noises(self) -> dict[View, tuple[int, ...]]:
+        found: dict[View, tuple[int, ...]] = {}
+        for part, noise in sorted(self.tables):
+            found[part] = (*found.get(part, ()), noise)
+        return found
+
+    def n_covering(self, clique: View) -> int:
+        """How many reports cover all of these attributes; of at most two where attributes are randomized separately."""
+        parts = [clique]
+        if form_of(self.campaign).whole_views:
+            parts = [view for view in self._noises if set(clique) <= set(view)]
+        return sum(self.tables[part, noise].n_reports for part in parts for noise in self.noises(part))
+
+    def n_touching(self, clique: View) -> int:
+        """How many reports cover at least one of these attributes, each counted once; where three of them may be covered together
+        and counts hold pairs alone, at most as many as are covered one by one."""
+        if form_of(self.campaign).whole_views:
+            return sum(table.n_reports for (view, _), table in self.tables.items() if set(clique) & set(view))
+        singly = sum(self.n_covering((position,)) for position in clique)
+        sizes = self.campaign.domain.sizes
+        if any(self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)):
+            return min(singly, self.n_reports)
+        return singly - sum(self.n_covering(pair) for pair in combinations(clique, 2))
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the counts as Parquet, whole or not at all."""
+        from lopub.collection.counts.storage import save_counts  # the files know the counts, not the other way round
+
+        save_counts(self, path, force=force)
+
+    @staticmethod
+    def load(path: str | Path, campaign: Campaign | None = None) -> "Counts":
+        """The counts that `save` wrote. campaign: the one that they must be of."""
+        from lopub.collection.counts.storage import load_counts
+
+        return load_counts(path, campaign)

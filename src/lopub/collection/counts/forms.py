@@ -1,0 +1,88 @@
+"""What is counted of reports. There are three forms, each in a file of its own; a mechanism's law says which one it takes."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.batch import ReportBatch
+from lopub.contract.campaign import Campaign
+from lopub.contract.view import View
+from lopub.errors import CampaignError
+from lopub.laws import bulk_of
+
+Integers = NDArray[np.int64]
+Key = tuple[View, int]
+"""Which attributes a table is about, and how noisy the reports in it are; what the number means is up to the form."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table of counts, and from how many reports."""
+
+    n_reports: int
+    counts: Integers
+
+    def __add__(self, other: "Table") -> "Table":
+        return Table(self.n_reports + other.n_reports, self.counts + other.counts)
+
+
+Tables = Iterator[tuple[Key, Table]]
+
+
+class Form(ABC):
+    """One way to count the reports of a campaign in integers that add up."""
+
+    name: ClassVar[str]
+    known: ClassVar[dict[str, "Form"]] = {}
+    whole_views: ClassVar[bool] = False
+    """Whether a table is about a whole view; otherwise about one or two attributes."""
+    holds_all: ClassVar[bool] = False
+    """Whether the tables hold all that the reports say about attributes and pairs."""
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        Form.known[cls.name] = cls()
+
+    @abstractmethod
+    def tables(self, batch: ReportBatch) -> Tables:
+        """All tables of a batch."""
+
+    def single_tables(self, batch: ReportBatch) -> Tables:
+        """At least the tables of attributes, or of whole views, where that is much less work than all."""
+        return self.tables(batch)
+
+    @abstractmethod
+    def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
+        """The shape that the table of a key has."""
+
+    @abstractmethod
+    def can_have(self, campaign: Campaign, key: Key) -> bool:
+        """Whether some reports make such a table. key: attributes that the campaign has."""
+
+    @abstractmethod
+    def signals(self, campaign: Campaign, key: Key) -> list[float]:
+        """How much of each attribute gets through the noise: p - q."""
+
+    def fits(self, table: Table) -> bool:
+        """Whether so many reports can give these counts."""
+        return bool(table.counts.min() >= 0 and table.counts.max() <= table.n_reports)
+
+    def at_least(self, pair: Table, axis: int) -> Integers:
+        """What the table of one attribute of a pair must show at least."""
+        raise TypeError(f"counts of {self.name} have no tables of pairs")
+
+    def ones(self, table: Table) -> Integers:
+        """How often each bit, or each two, were ones."""
+        return table.counts
+
+
+def form_of(campaign: Campaign) -> Form:
+    """The form in which the reports of a campaign are counted."""
+    name = bulk_of(campaign.mechanism).form(campaign.jointly)
+    if name not in Form.known:
+        raise CampaignError(f"mechanism {campaign.mechanism.name!r} asks for counts of {name!r}, which nobody makes")
+    return Form.known[name]

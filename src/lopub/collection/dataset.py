@@ -1,0 +1,302 @@
+"""Dataset: coded records with their Domain, for experiments; csv and Arrow in and out.
+
+Raw values pass through here, so messages name the row and the attribute, never the value.
+"""
+
+import contextlib
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+from numpy.typing import NDArray
+
+from lopub.contract.domain import Attribute, Domain
+from lopub.errors import DomainError, StoreError, all_of
+from lopub.files import kind_of, whole_file
+
+Codes = NDArray[np.uint16]
+N_ROWS = 3
+"""Records that a message names."""
+NO_HEADER = "its first line must name the attributes"
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Records as candidate numbers. codes: shape (n_records, n_attributes), column-major."""
+
+    domain: Domain
+    codes: Codes
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain):
+            raise DomainError(f"codes must have {len(self.domain)} columns, one an attribute, got shape {self.codes.shape}")
+        if not np.issubdtype(self.codes.dtype, np.integer):
+            raise DomainError(f"codes must be integers, got an array of {self.codes.dtype}")
+        for attribute, column in zip(self.domain.attributes, self.codes.T, strict=True):
+            if len(column) and not 0 <= int(column.min()) <= int(column.max()) < attribute.size:
+                raise DomainError(f"attribute {attribute.name!r} has {attribute.size} candidates; a record names another one")
+        codes = np.asfortranarray(self.codes, dtype=np.uint16).view()  # a view: the owner may still write
+        codes.flags.writeable = False
+        object.__setattr__(self, "codes", codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice | NDArray[Any]) -> "Dataset":
+        return Dataset(self.domain, self.codes[rows])
+
+    def column(self, name: str) -> NDArray[np.uint16]:
+        return self.codes[:, self.domain.position(name)]
+
+    def counts(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """How many records fall into each cell of these attributes; one axis an attribute."""
+        positions = self.domain.positions(names)
+        shape = tuple(self.domain.sizes[position] for position in positions)
+        cells = np.ravel_multi_index(tuple(self.codes[:, position] for position in positions), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+    # ---- in
+
+    @classmethod
+    def read_csv(cls, path: str | Path, domain: Domain, *, coded: bool | None = None) -> Self:
+        """The records of a csv file, gzipped or not; columns that the domain does not name are left out.
+
+        coded: the table holds candidate numbers instead of values. None: values, unless some column holds none of
+        its attribute's values while every column holds candidate numbers.
+        """
+        table = read_texts(path)
+        missing = [name for name in domain.names if name not in table.column_names]
+        if missing:
+            # Without a single name that fits, the first line may be somebody's record.
+            listed = f"its columns are {', '.join(table.column_names[:12])}" if len(missing) < len(domain) else NO_HEADER
+            raise DomainError(f"{path} has no column {', '.join(map(repr, missing[:12]))}; {listed}")
+        columns = [table[name] for name in domain.names]
+        if coded is None:
+            coded = looks_coded(columns, domain)
+        read = _code_of_text if coded else _index_of_text
+        return cls(domain, _coded(columns, domain, read, str(path)))
+
+    @classmethod
+    def from_arrow(cls, table: Any, domain: Domain) -> Self:
+        """The records of any Arrow table, or pandas or polars frame, by the Arrow interface; nulls are missing answers."""
+        try:
+            arrow = pa.table(table)
+        except (TypeError, ValueError, pa.ArrowException):
+            raise DomainError("this object offers no Arrow table (no __arrow_c_stream__)") from None
+        for name in domain.names:
+            if name not in arrow.column_names:
+                raise DomainError(f"the table has no column {name!r}")
+        return cls(domain, _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table"))
+
+    # ---- out
+
+    def to_arrow(self) -> pa.Table:
+        """The records as texts, one dictionary-encoded column an attribute; missing answers are null."""
+        return pa.table({a.name: _decoded_column(self.codes[:, i], a) for i, a in enumerate(self.domain.attributes)})
+
+    def write_csv(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the records as texts, whole or not at all; gzipped where the name ends in .gz."""
+        texts = [pa.array(a.texts, pa.string()) for a in self.domain.attributes]
+        plain = pa.table(
+            {
+                a.name: t.take(pa.array(self.codes[:, i]))
+                for i, (a, t) in enumerate(zip(self.domain.attributes, texts, strict=True))
+            }
+        )
+        style = pa.csv.WriteOptions(quoting_style="needed")
+        with whole_file(Path(path), force=force) as part, open(part, "wb") as raw:
+            if str(path).endswith(".gz"):
+                with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
+                    pa.csv.write_csv(plain, packed, style)
+            else:
+                pa.csv.write_csv(plain, raw, style)
+
+
+def read_texts(path: str | Path) -> pa.Table:
+    """A csv file, gzipped or not, with every column as text; refuses what is not a table."""
+    data = _unpacked(path).removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise DomainError(f"{path} is empty")
+    kind = kind_of(data)
+    if kind in ("a Parquet file", "a SQLite database") or (kind == "JSON" and data.rstrip().endswith((b"}", b"]"))):
+        raise DomainError(f"{path} is not a csv table, but {kind}")
+    if (wrong := _first_wrong_byte(data)) is not None:
+        line = data[:wrong].count(b"\n") + 1
+        raise DomainError(f"{path} is not UTF-8 text: line {line} has a byte that is not; save it as UTF-8")
+    data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
+    names = _header(data, path)
+    ragged: list[pa.csv.InvalidRow] = []
+
+    def remember(row: pa.csv.InvalidRow) -> str:
+        ragged.append(row)
+        return "skip"
+
+    try:
+        table = pa.csv.read_csv(
+            _stream(data),
+            read_options=pa.csv.ReadOptions(use_threads=False),
+            parse_options=pa.csv.ParseOptions(
+                newlines_in_values=b'"' in data, invalid_row_handler=remember, ignore_empty_lines=len(names) > 1
+            ),
+            convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid:
+        raise DomainError(f"{path} is no csv table; is a quotation mark left open?") from None
+    if ragged:
+        line = _line_of_ragged_row(data, len(names)) or ragged[0].number
+        raise DomainError(f"{path}: line {line} has {ragged[0].actual_columns} fields, the header has {len(names)}")
+    if not len(table):
+        raise DomainError(f"{path} has a header but no records")
+    return table
+
+
+def _stream(data: bytes) -> pa.BufferReader:
+    """Bytes to read, held by Arrow itself: its threads let go of them when they like, and of a Python object they could not do so
+    while Python ends without aborting the process."""
+    held = pa.allocate_buffer(len(data))
+    memoryview(held).cast("B")[:] = data
+    return pa.BufferReader(held)
+
+
+def _line_of_ragged_row(data: bytes, n_columns: int) -> int | None:
+    """pyarrow counts records; people look for lines, which quoted line ends and empty lines shift."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""))
+    with contextlib.suppress(csv.Error):
+        return next((reader.line_num for row in reader if row and len(row) != n_columns), None)
+    return None
+
+
+def _first_wrong_byte(data: bytes) -> int | None:
+    """Found apart, so that the error, which holds the whole file, is behind no other."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _unpacked(path: str | Path) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise StoreError(f"{path} is a damaged gzip file") from None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _header(data: bytes, path: str | Path) -> list[str]:
+    first = data.split(b"\n", 1)[0].rstrip(b"\r") + b"\n"
+    try:
+        names = pa.csv.read_csv(_stream(first)).column_names
+    except pa.ArrowInvalid:
+        raise DomainError(f"{path} has no readable header line") from None
+    for name in names:
+        if not name:
+            raise DomainError(f"{path} has a column without a name")
+        if names.count(name) > 1:
+            raise DomainError(f"{path} has two columns named {name!r}")
+    return list(names)
+
+
+def looks_coded(columns: Sequence[pa.ChunkedArray], domain: Domain) -> bool:
+    """Whether every column holds candidate numbers, and at least one holds a text that is none of its values."""
+    pairs = [(column.unique().to_pylist(), attribute) for column, attribute in zip(columns, domain.attributes, strict=True)]
+    if not all(_fits(texts, attribute, _code_of_text) for texts, attribute in pairs):
+        return False
+    return not all(_fits(texts, attribute, _index_of_text) for texts, attribute in pairs)
+
+
+Read = Callable[[Attribute, Any], int]
+
+
+def _index_of_text(attribute: Attribute, text: str) -> int:
+    return attribute.index(attribute.parse(text))
+
+
+def _index_of_value(attribute: Attribute, value: Any) -> int:
+    """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
+    if isinstance(value, str):
+        return _index_of_text(attribute, value)
+    if attribute.type == "string" and value is not None:
+        return _index_of_text(attribute, str(value))
+    if attribute.type == "integer" and isinstance(value, float) and value.is_integer():
+        return attribute.index(int(value))
+    return attribute.index(value)
+
+
+def _code_of_text(attribute: Attribute, text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 8 and int(text) < attribute.size):
+        raise DomainError(f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is none")
+    return int(text)
+
+
+def _fits(texts: Sequence[str], attribute: Attribute, read: Read) -> bool:
+    try:
+        for text in texts:
+            read(attribute, text)
+    except DomainError:
+        return False
+    return True
+
+
+def _coded(columns: Sequence[pa.ChunkedArray], domain: Domain, read: Read, where: str) -> Codes:
+    """All columns as candidate numbers. Whatever is outside the domain is told at once, by attribute and record."""
+    coded, mistakes = [], []
+    for column, attribute in zip(columns, domain.attributes, strict=True):
+        codes, wrong = _coded_column(column, attribute, read)
+        coded.append(codes)
+        mistakes += wrong
+    if mistakes:
+        raise DomainError(all_of(mistakes, where))
+    return np.asfortranarray(np.stack(coded, axis=1))
+
+
+def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> tuple[NDArray[np.uint16], list[str]]:
+    """Look every distinct value up once; and what is wrong with which records."""
+    if pa.types.is_dictionary(column.type):  # its own dictionary may hold what no record says
+        column = column.cast(column.type.value_type)
+    try:
+        encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise DomainError(f"attribute {attribute.name!r} cannot be read from a column of {column.type}") from None
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    indices = encoded.indices.to_numpy(zero_copy_only=False)
+    lookup = np.zeros(len(encoded.dictionary), dtype=np.uint16)
+    wrong: dict[str, list[int]] = {}
+    for i, value in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            lookup[i] = read(attribute, value)
+        except DomainError as error:
+            wrong.setdefault(str(error), []).append(i)
+    mistakes = [f"{_records(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
+    return lookup[indices], mistakes
+
+
+def _records(rows: NDArray[np.int64]) -> str:
+    """The first of these rows as people count, and how many more there are.
+
+    >>> _records(np.array([1])), _records(np.array([1, 4])), _records(np.arange(9))
+    ('record 2', 'records 2 and 5', 'records 1, 2, 3 and 6 more')
+    """
+    first = [f"{row + 1:,}" for row in rows[:N_ROWS].tolist()]
+    if len(rows) == 1:
+        return f"record {first[0]}"
+    if len(rows) > len(first):
+        return f"records {', '.join(first)} and {len(rows) - len(first):,} more"
+    return f"records {', '.join(first[:-1])} and {first[-1]}"
+
+
+def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:
+    missing = codes == attribute.size - 1 if attribute.missing else None
+    indices = pa.array(codes.astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.answer_texts, pa.string()), ordered=attribute.ordered)

@@ -1,0 +1,333 @@
+"""One question with its candidates.
+
+An attribute turns an answer into the number of a candidate and back. Four kinds: `Categorical`, `Boolean`, `IntegerRange`,
+`Binned`. A missing answer is a candidate of its own, the last, or refused.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+from lopub.contract.canonical import LARGEST_INTEGER, Json, decimal_text, without_defaults
+from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts
+from lopub.errors import CampaignError, DomainError
+
+MOST_CANDIDATES = 2**16
+"""Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
+LONGEST_SHOWN = 40  # characters of a candidate in a message
+
+Value = str | bool | int | float | None
+"""An answer; None where there is none."""
+
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
+_TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
+_FALSE = ("false", "False", "FALSE", "0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute(ABC):
+    """One question with its candidates, in order; a missing answer, if allowed, is the last of them."""
+
+    type: ClassVar[str]
+
+    name: str
+    missing: bool = False
+    """Whether "no answer" is a candidate of its own; otherwise a record without the answer is refused."""
+    title: str = ""
+    question: str = ""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", check_text(self.name, "an attribute's name", CampaignError))
+        composed_texts(self, "title", "question", "description")
+        n = self.size
+        if n < 2:
+            raise DomainError(f"attribute {self.name!r} has {n} candidates; with fewer than 2 there is nothing to ask")
+        if n > MOST_CANDIDATES:
+            raise DomainError(f"attribute {self.name!r} has {n:,} candidates; at most {MOST_CANDIDATES:,} are allowed: use bins")
+
+    @property
+    @abstractmethod
+    def answers(self) -> tuple[Value, ...]:
+        """The candidates but for the missing one, as values."""
+
+    @property
+    @abstractmethod
+    def answer_texts(self) -> tuple[str, ...]:
+        """The candidates but for the missing one, as the texts that stand in tables and are hashed."""
+
+    @abstractmethod
+    def _answer_index(self, value: Value) -> int:
+        """The number of the candidate; value is not None."""
+
+    @abstractmethod
+    def _parsed(self, text: str) -> Value:
+        """The answer that a non-empty text in a table stands for."""
+
+    @cached_property
+    def candidates(self) -> tuple[Value, ...]:
+        return self.answers + ((None,) if self.missing else ())
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """One text a candidate; the missing one is the empty text."""
+        return self.answer_texts + (("",) if self.missing else ())
+
+    @property
+    def size(self) -> int:
+        return self._n_answers + self.missing
+
+    @property
+    def _n_answers(self) -> int:
+        return len(self.answer_texts)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the candidates means something."""
+        return True
+
+    def index(self, value: Value) -> int:
+        """The number of the candidate that this answer is."""
+        if value is not None:
+            return self._answer_index(value)
+        if not self.missing:
+            raise DomainError(f"attribute {self.name!r} has no answer, and the campaign does not take a missing one")
+        return self.size - 1
+
+    def parse(self, text: str) -> Value:
+        """The answer that a text in a table stands for; the empty text is no answer."""
+        return None if text == "" else self._parsed(text)
+
+    def _unlisted(self) -> DomainError:
+        allowed = few(tuple(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…" for text in self.answer_texts))
+        return DomainError(f"attribute {self.name!r} does not list this value ({self.size} candidates): it takes {allowed}")
+
+    def _wrong_type(self, wanted: str, value: object) -> DomainError:
+        return DomainError(f"attribute {self.name!r} takes {wanted}, got {type(value).__name__}")
+
+    def to_json(self) -> dict[str, Json]:
+        """The Table Schema field."""
+        texts: dict[str, Json] = {"title": self.title, "question": self.question, "description": self.description}
+        constraints: dict[str, Json] = {"required": not self.missing, **self._constraints()}
+        common = without_defaults(texts, dict.fromkeys(texts, ""))
+        return {"name": self.name, "type": self.type, "constraints": constraints, **common, **self._members()}
+
+    def _constraints(self) -> dict[str, Json]:
+        return {}
+
+    def _members(self) -> dict[str, Json]:
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categorical(Attribute):
+    """A choice among listed texts."""
+
+    type: ClassVar[str] = "string"
+    values: tuple[str, ...]
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What people are shown instead of the value, where the two differ."""
+    is_ordered: bool = False
+
+    def __post_init__(self) -> None:
+        values = check_texts(self.values, f"a value of attribute {self.name!r}", DomainError)
+        object.__setattr__(self, "values", values)
+        composed_texts(self, "labels")
+        different = set(values)
+        if len(different) < len(values):
+            raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
+        if not self.labels.keys() <= different:
+            raise DomainError(f"attribute {self.name!r} has a label for a value that it does not list")
+        object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in values})
+        super().__post_init__()
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return self.values
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return self.values
+
+    @property
+    def ordered(self) -> bool:
+        return self.is_ordered
+
+    @cached_property
+    def _index_of(self) -> dict[str, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, str):
+            raise self._wrong_type("a text", value)
+        index = self._index_of.get(value)
+        if index is None:
+            index = self._index_of.get(composed_or_empty(value))
+        if index is None:
+            raise self._unlisted()
+        return index
+
+    def _parsed(self, text: str) -> Value:
+        return text
+
+    def _constraints(self) -> dict[str, Json]:
+        return {"enum": list(self.values)}
+
+    def _members(self) -> dict[str, Json]:
+        categories: list[Json] = [{"value": value, "label": self.labels[value]} for value in self.values]
+        return {"categories": categories, "categoriesOrdered": self.is_ordered}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boolean(Attribute):
+    """No or yes, in this order."""
+
+    type: ClassVar[str] = "boolean"
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return (False, True)
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return ("false", "true")
+
+    @property
+    def ordered(self) -> bool:
+        return False
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, bool):
+            raise self._wrong_type("true or false", value)
+        return int(value)
+
+    def _parsed(self, text: str) -> Value:
+        if text not in _TRUE + _FALSE:
+            raise self._unlisted()
+        return text in _TRUE
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegerRange(Attribute):
+    """An integer from minimum to maximum, each one a candidate."""
+
+    type: ClassVar[str] = "integer"
+    minimum: int
+    maximum: int
+
+    def __post_init__(self) -> None:
+        if not all(isinstance(bound, int) and not isinstance(bound, bool) for bound in (self.minimum, self.maximum)):
+            raise DomainError(f"attribute {self.name!r} needs an integer as minimum and as maximum")
+        if self.minimum > self.maximum:
+            raise DomainError(f"attribute {self.name!r} has the minimum {self.minimum} above the maximum {self.maximum}")
+        if self.maximum - self.minimum >= MOST_CANDIDATES:  # before the candidates are listed
+            raise DomainError(f"attribute {self.name!r} spans more than {MOST_CANDIDATES:,} integers; use bin edges instead")
+        if max(abs(self.minimum), abs(self.maximum)) > LARGEST_INTEGER:
+            raise DomainError(f"attribute {self.name!r} must have integers within {LARGEST_INTEGER} of zero")
+        super().__post_init__()
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return tuple(range(self.minimum, self.maximum + 1))
+
+    @property
+    def answer_texts(self) -> tuple[str, ...]:
+        return tuple(str(i) for i in range(self.minimum, self.maximum + 1))
+
+    @property
+    def _n_answers(self) -> int:
+        return max(0, self.maximum - self.minimum + 1)
+
+    def _answer_index(self, value: Value) -> int:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong_type("an integer", value)
+        if not self.minimum <= value <= self.maximum:
+            span = f"from {self.minimum} to {self.maximum}"
+            raise DomainError(f"attribute {self.name!r} takes integers {span}; this one is outside")
+        return value - self.minimum
+
+    def _parsed(self, text: str) -> Value:
+        if not INTEGER.fullmatch(text):
+            raise DomainError(f"attribute {self.name!r} takes an integer; this text is none")
+        return int(text)
+
+    def _constraints(self) -> dict[str, Json]:
+        return {"minimum": self.minimum, "maximum": self.maximum}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binned(Attribute):
+    """A number in one of the bins (edge, next edge], the lowest edge included.
+
+    edges: canonical decimals (`decimal_text`), each the shortest name of a binary double, so that comparing
+    doubles is exact and every language sorts a number into the same bin.
+    """
+
+    type: ClassVar[str] = "number"
+    edges: tuple[str, ...]
+    clamp: bool = False
+    """Whether a number outside counts as the nearest edge; otherwise it is refused."""
+
+    def __post_init__(self) -> None:
+        if len(self.edges) < 2:
+            raise DomainError(f"attribute {self.name!r} needs at least 2 bin edges, got {len(self.edges)}")
+        object.__setattr__(self, "edges", tuple(decimal_text(edge, self.name) for edge in self.edges))
+        if any(low >= high for low, high in zip(self.bounds, self.bounds[1:], strict=False)):
+            raise DomainError(f"attribute {self.name!r} has bin edges out of order; each must be above the one before")
+        super().__post_init__()
+
+    @cached_property
+    def bounds(self) -> tuple[float, ...]:
+        """The edges as doubles."""
+        return tuple(float(edge) for edge in self.edges)
+
+    @property
+    def answers(self) -> tuple[Value, ...]:
+        return self.answer_texts
+
+    @cached_property
+    def answer_texts(self) -> tuple[str, ...]:
+        pairs = list(zip(self.edges, self.edges[1:], strict=False))
+        return tuple(f"{'(' if i else '['}{low}, {high}]" for i, (low, high) in enumerate(pairs))
+
+    def _answer_index(self, value: Value) -> int:
+        if isinstance(value, str):
+            return self._index_of_label(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong_type("a number", value)
+        low, high = self.bounds[0], self.bounds[-1]
+        if value != value or (not self.clamp and not low <= value <= high):  # the first: not a number
+            span = f"from {self.edges[0]} to {self.edges[-1]}"
+            raise DomainError(f"attribute {self.name!r} takes numbers {span}; this one is outside")
+        return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
+
+    @property
+    def _n_answers(self) -> int:
+        return len(self.edges) - 1
+
+    def _index_of_label(self, label: str) -> int:
+        if label not in self.answer_texts:
+            raise self._wrong_type("a number or one of its bins", label)
+        return self.answer_texts.index(label)
+
+    def _parsed(self, text: str) -> Value:
+        if text[0] in "[(":
+            return text
+        if not NUMBER.fullmatch(text):
+            raise DomainError(f"attribute {self.name!r} takes a number; this text is none")
+        return float(text)
+
+    def _constraints(self) -> dict[str, Json]:
+        return {} if self.clamp else {"minimum": self.edges[0], "maximum": self.edges[-1]}
+
+    def _members(self) -> dict[str, Json]:
+        return {"bins": {"edges": list(self.edges), "clamp": self.clamp}}
+
+
+def few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

@@ -1,0 +1,281 @@
+"""Campaign: what is asked, how it is randomized, on which terms. Immutable; named by the SHA-256 of its bytes."""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+from lopub.contract.budget import decimal_up, float_up
+from lopub.contract.canonical import Json, Members, canonical_bytes, parse_canonical
+from lopub.contract.domain import Domain
+from lopub.contract.fields import domain_from_json
+from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
+from lopub.contract.terms import Terms, check_translations, terms_from_json
+from lopub.contract.view import Losses, View, ViewRule, view_from_json
+from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
+from lopub.files import kind_of, write_whole
+
+FORMAT = 1
+MOST_CODED_VIEWS = 4096
+"""Views whose codes are derived, where each view has codes of its own."""
+MOST_TRIED = 2**14
+"""Sets of attributes that are looked at to find them."""
+LONGEST_REPORT = 2**16 - 1
+"""Bytes: in a request or a file a report follows its length in 16 bits."""
+HEADER_BYTES = 1 + 8 + 16 + 4
+"""Version, campaign, report id, slot."""
+LONGEST_FILE = 4 * 2**20
+"""Bytes of a campaign."""
+MOST_OPENED = 2**18
+"""Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Campaign:
+    """One collection. Two campaigns with the same bytes are the same campaign."""
+
+    domain: Domain
+    mechanism: Mechanism
+    view: ViewRule
+    jointly: bool
+    """Whether a view is randomized as one block with the whole budget, or each attribute with its share."""
+    terms: Terms
+
+    def __post_init__(self) -> None:
+        self.view.check(self.domain.sizes, self.jointly)
+        check_translations(self.terms.translations.values(), self.domain)
+        sizes = self.domain.sizes
+        most = self.view.most_cells(sizes) if self.jointly else max(sizes)
+        if most > self.mechanism.largest_block:
+            cells = f"{most:,}" if most < 10**30 else f"10^{math.floor(math.log10(most))}"
+            raise CampaignError(
+                f"a block of up to {cells} cells is too large for mechanism {self.mechanism.name!r},"
+                f" which takes {self.mechanism.largest_block:,}; use smaller views"
+            )
+        self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+        coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
+        self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
+        if not all(channel.distinct for channel in self.coded_channels):
+            raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
+        if self.longest_report > LONGEST_REPORT:
+            raise CampaignError(f"a report could have {self.longest_report:,} bytes; at most {LONGEST_REPORT:,} are allowed")
+
+    # ---- blocks
+
+    def channels(self, view: View) -> tuple[Channel, ...]:
+        """The blocks of a report that covers this view, in the order in which they stand in its payload."""
+        kept = self._channels_of
+        if view not in kept:
+            if len(kept) >= MOST_CODED_VIEWS:
+                kept.clear()
+            whole = (self.mechanism.channel(self._block(view), 1),) if self.jointly else ()
+            kept[view] = whole or tuple(self._channel_at(position, len(view)) for position in view)
+        return kept[view]
+
+    @cached_property
+    def _channels_of(self) -> dict[View, tuple[Channel, ...]]:
+        if not self.jointly:
+            return {}
+        return {view: (channel,) for view, channel in zip(self._coded_views, self.coded_channels, strict=True)}
+
+    def _channel_at(self, position: int, n_blocks: int) -> Channel:
+        """Of one attribute; its codes are not derived again where they are known."""
+        if n_blocks == self._view_sizes[0]:
+            return self.coded_channels[position]
+        return self.mechanism.channel(self._block((position,)), n_blocks)
+
+    def _block(self, view: View) -> Block:
+        return tuple(self.domain.attributes[position] for position in view)
+
+    @cached_property
+    def _view_sizes(self) -> tuple[int, ...]:
+        return self.view.view_sizes(len(self.domain))
+
+    @cached_property
+    def coded_channels(self) -> tuple[Channel, ...]:
+        """The channels whose codes decide epsilon. Separately: of every attribute, under the noise of the smallest number of
+        blocks. Jointly: of every view where codes differ, else of any one view."""
+        if not self.jointly:
+            return tuple(self.mechanism.channel((attribute,), self._view_sizes[0]) for attribute in self.domain.attributes)
+        return tuple(self.mechanism.channel(self._block(view), 1) for view in self._coded_views)
+
+    @cached_property
+    def _coded_views(self) -> tuple[View, ...]:
+        """Every view where each has codes of its own, else any one."""
+        if not self.mechanism.codes_differ_by_block:
+            return (next(self.view.views(self.domain.sizes)),)
+        sizes = self.domain.sizes
+        few = self.view.n_tried(sizes, MOST_TRIED) <= MOST_TRIED
+        views = tuple(islice(self.view.views(sizes), MOST_CODED_VIEWS + 1)) if few else ()
+        if not 0 < len(views) <= MOST_CODED_VIEWS:
+            raise CampaignError(
+                f"mechanism {self.mechanism.name!r} on jointly randomized views needs the codes of every view: at most"
+                f" {MOST_CODED_VIEWS:,} views, found among {MOST_TRIED:,} sets of attributes; use smaller views, or list a few"
+            )
+        return views
+
+    # ---- what a report looks like
+
+    @property
+    def mask_bytes(self) -> int:
+        """Bytes of a report's view mask: none where every report covers everything."""
+        return (len(self.domain) + 7) // 8 if self.view.masked else 0
+
+    def payload_bytes(self, view: View) -> int:
+        return (sum(channel.width for channel in self.channels(view)) + 7) // 8
+
+    @cached_property
+    def longest_report(self) -> int:
+        """Bytes of the longest report that a client may make, its length prefix not counted."""
+        if self.jointly:
+            width = self.mechanism.width_of(self.view.most_cells(self.domain.sizes))
+        else:
+            widths = sorted(map(self.mechanism.most_width, self.coded_channels))
+            width = sum(widths[-max(self._view_sizes) :])
+        return HEADER_BYTES + self.mask_bytes + (width + 7) // 8
+
+    # ---- what it reveals
+
+    @cached_property
+    def loss(self) -> Decimal:
+        """Epsilon of a whole report, never below the true value: the largest log-ratio between any two records."""
+        if self.jointly:
+            return max(channel.law().loss for channel in self.coded_channels)
+        return self.worst(self._losses)
+
+    def worst(self, losses: Losses) -> Decimal:
+        """The largest sum of its attributes' losses that a view can have."""
+        return self.view.worst(losses, len(self.domain))
+
+    def _losses(self, n_blocks: int) -> list[Decimal]:
+        """Of every attribute, randomized separately where so many share the budget."""
+        if n_blocks not in self._losses_at:
+            self._losses_at[n_blocks] = self.mechanism.losses(n_blocks, self._block((0,)), self.coded_channels)
+        return self._losses_at[n_blocks]
+
+    @cached_property
+    def _losses_at(self) -> dict[int, list[Decimal]]:
+        return {}
+
+    @property
+    def epsilon(self) -> float:
+        """The same as a double, rounded up."""
+        return float_up(self.loss)
+
+    def loss_of(self, name: str) -> Decimal:
+        """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
+        alone. In a jointly randomized view that is the whole epsilon, not the smaller figure of a projection."""
+        return max(self._losses_of(self.domain.position(name)), default=Decimal(0))
+
+    def epsilon_of(self, name: str) -> float:
+        """The same as a double, rounded up."""
+        return float_up(self.loss_of(name))
+
+    def _losses_of(self, position: int) -> list[Decimal]:
+        if not self.jointly:
+            return [self._losses(n)[position] for n in self._view_sizes if self.view.covers(position, n)]
+        if not self.mechanism.codes_differ_by_block:
+            return [self.loss] if self.view.covers(position) else []
+        pairs = zip(self._coded_views, self.coded_channels, strict=True)
+        return [channel.loss_of(view.index(position)) for view, channel in pairs if position in view]
+
+    # ---- bytes
+
+    @cached_property
+    def canonical_bytes(self) -> bytes:
+        """The only bytes that stand for this campaign; refuses a campaign that nobody could load again."""
+        return _within_limits(canonical_bytes(self.to_json()))
+
+    @cached_property
+    def id(self) -> str:
+        """SHA-256 of the canonical bytes, in hexadecimal."""
+        return hashlib.sha256(self.canonical_bytes).hexdigest()
+
+    @cached_property
+    def prefix(self) -> bytes:
+        """The first 8 bytes of the id: what a report carries."""
+        return bytes.fromhex(self.id)[:8]
+
+    def to_json(self) -> dict[str, Json]:
+        privacy: dict[str, Json] = {
+            "epsilon": decimal_up(self.loss),
+            "randomize": "jointly" if self.jointly else "separately",
+            "view": self.view.to_json(),
+        }
+        parts: dict[str, Json] = {
+            "format": FORMAT,
+            "schema": self.domain.to_json(),
+            "mechanism": self.mechanism.to_json(),
+            "privacy": privacy,
+        }
+        return parts | self.terms.to_json()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, expected_id: str | None = None) -> Self:
+        """The campaign that these bytes stand for; hashes first, and refuses bytes that it would not write itself."""
+        if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
+            raise CampaignError(f"this is not campaign {expected_id[:16]}…: its bytes were changed, or it is another campaign")
+        try:
+            campaign = cls._from_json(parse_canonical(_within_limits(data)))
+        except DomainError as error:
+            raise CampaignError(str(error)) from None
+        if campaign.canonical_bytes != data:
+            raise CampaignError("the campaign spells something as LoPub would not write it; `lopub campaign make` writes it anew")
+        return campaign
+
+    @classmethod
+    def _from_json(cls, value: Json) -> Self:
+        members = Members(value, "")
+        if (number := members.integer("format")) != FORMAT:
+            raise CampaignError(f"format must be {FORMAT}, got {number}; a newer LoPub may read it")
+        domain = domain_from_json(members.members("schema"))
+        privacy = members.members("privacy")
+        claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
+        if randomize not in ("jointly", "separately"):
+            raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
+        rule = view_from_json(privacy.members("view"), domain)
+        privacy.done()
+        mechanism = mechanism_from_json(members.members("mechanism"))
+        terms = terms_from_json(members)
+        members.done()
+        campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
+        if claim != (derived := decimal_up(campaign.loss)):
+            raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
+        return campaign
+
+    @classmethod
+    def load(cls, path: str | Path, *, expected_id: str | None = None) -> Self:
+        """Read a campaign file."""
+        try:
+            with open(path, "rb") as file:
+                data = file.read(LONGEST_FILE + 1)
+        except OSError as error:
+            raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
+        if len(data) > LONGEST_FILE:
+            raise CampaignError(f"{path} is larger than {LONGEST_FILE:,} bytes; that is no campaign")
+        try:
+            return cls.from_bytes(data, expected_id=expected_id)
+        except CampaignError as error:
+            if (kind := kind_of(data)) != "JSON":
+                raise CampaignError(f"{path} is not a campaign, but {kind}") from None
+            if b'"mechanism"' not in data and b'"schema"' in data:
+                raise CampaignError(f"{path} is a draft, not a campaign; `lopub campaign make` makes one of it") from None
+            raise CampaignError(f"{path}: {error}") from None
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
+        write_whole(Path(path), self.canonical_bytes, force=force)
+
+
+def _within_limits(data: bytes) -> bytes:
+    """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
+    if len(data) > LONGEST_FILE:
+        raise CampaignError(f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}")
+    opened = data.count(b"{") + data.count(b"[")
+    if opened > MOST_OPENED:
+        raise CampaignError(f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}")
+    return data

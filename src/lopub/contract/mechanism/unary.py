@@ -1,0 +1,140 @@
+"""`unary`: one bit a candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from lopub.contract.budget import (
+    UNIT,
+    change_units_of,
+    check_change_units,
+    check_odds,
+    flip_loss,
+    float_up,
+    log_up,
+    odds_for,
+    times_up,
+)
+from lopub.contract.canonical import Json, Members, integer_at
+from lopub.contract.mechanism.base import (
+    Asked,
+    Block,
+    Channel,
+    Law,
+    MadeCampaign,
+    Mechanism,
+    by_blocks,
+    n_cells,
+    odds_at,
+    odds_to_json,
+    units_to_json,
+)
+from lopub.contract.randomness import Randomness
+from lopub.errors import CampaignError
+
+
+@dataclass(frozen=True)
+class SymmetricChannel(Channel):
+    """K bits, each changed with the same probability, whatever it is."""
+
+    n_candidates: int
+    change_units: int
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.n_candidates
+
+    def law(self) -> Law:
+        change = Fraction(self.change_units, UNIT)
+        loss = times_up(flip_loss(self.change_units), 2)
+        return Law(
+            n_candidates=self.n_candidates,
+            n_bits=self.n_candidates,
+            rows=None,
+            p=1 - change,
+            q=change,
+            slope=float_up(loss),
+            loss=loss,
+        )
+
+    def randomize(self, candidate: int, randomness: Randomness) -> int:
+        return 1 << candidate ^ randomness.changes(self.n_candidates, self.change_units, UNIT)
+
+
+@dataclass(frozen=True)
+class OptimizedChannel(Channel):
+    """K bits: the true one is a fair coin, the others are ones with probability q = 1 / (e^eps + 1)."""
+
+    n_candidates: int
+    odds: int
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.n_candidates
+
+    def law(self) -> Law:
+        loss = log_up(Fraction(self.odds, UNIT))
+        return Law(
+            n_candidates=self.n_candidates,
+            n_bits=self.n_candidates,
+            rows=None,
+            p=Fraction(1, 2),
+            q=Fraction(UNIT, self.odds + UNIT),
+            slope=float_up(loss),
+            loss=loss,
+        )
+
+    def randomize(self, candidate: int, randomness: Randomness) -> int:
+        """One coin, then a draw for every position; the true position's draw gives way to the coin."""
+        coin = randomness.below(2)
+        total = self.odds + UNIT
+        noise = sum((randomness.below(total) < UNIT) << i for i in range(self.n_candidates))
+        return noise & ~(1 << candidate) | coin << candidate
+
+
+@dataclass(frozen=True)
+class Unary(Mechanism):
+    """Unary encoding. noise: odds A (optimized), or change_units c (symmetric)."""
+
+    name: ClassVar[str] = "unary"
+    in_words: ClassVar[str] = "one bit for every candidate value, each flipped with a fixed probability (unary encoding)"
+    takes_flips: ClassVar[bool] = True
+    noise: Mapping[int, int] = field(hash=False)
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        for value in self.noise.values():
+            check_change_units(value) if self.symmetric else check_odds(value)
+
+    def channel(self, block: Block, n_blocks: int) -> Channel:
+        noise = self._noise_for(n_blocks)
+        return (SymmetricChannel if self.symmetric else OptimizedChannel)(n_cells(block), noise)
+
+    @classmethod
+    def made(
+        cls, asked: Asked, n_blocks: tuple[int, ...], sizes: Mapping[str, int], build: Callable[[Self], MadeCampaign]
+    ) -> MadeCampaign:
+        """Symmetric from the paper's f, optimized from an epsilon."""
+        if asked.flip_probability is not None:
+            return build(cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), symmetric=True))
+        return build(cls.for_epsilon(asked.budget, n_blocks))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Decimal, n_blocks: tuple[int, ...]) -> Self:
+        return cls({n: odds_for(epsilon, n) for n in n_blocks})
+
+    def to_json(self) -> dict[str, Json]:
+        if self.symmetric:
+            return {"name": self.name, "variant": "symmetric", "change_units": units_to_json(self.noise)}
+        return {"name": self.name, "variant": "optimized", "odds": odds_to_json(self.noise)}
+
+    @classmethod
+    def from_json(cls, members: Members) -> Self:
+        variant = members.text("variant")
+        if variant == "symmetric":
+            return cls(by_blocks(members.mapping("change_units", integer_at), members.path("change_units")), True)
+        if variant == "optimized":
+            return cls(by_blocks(members.mapping("odds", odds_at), members.path("odds")))
+        raise CampaignError(f"{members.path('variant')} must be symmetric or optimized")

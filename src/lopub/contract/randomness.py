@@ -1,0 +1,82 @@
+"""Random bytes from the operating system, and the exact draws made of them.
+
+Nothing here can be seeded. docs/format.md fixes how many bytes each draw takes and in which order,
+so that every client turns the same bytes into the same report.
+"""
+
+import hashlib
+import os
+
+
+class Randomness:
+    """One report's stream of operating-system random bytes; used for one report, then dropped."""
+
+    _CHUNK = 1024
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        self._at = 0
+
+    def take(self, n_bytes: int) -> bytes:
+        """The next bytes of the stream."""
+        end = self._at + n_bytes
+        if end > len(self._buffer):
+            fresh = max(self._CHUNK, end - len(self._buffer))
+            self._buffer = self._buffer[self._at :] + os.urandom(fresh)
+            self._at, end = 0, n_bytes
+        taken = self._buffer[self._at : end]
+        self._at = end
+        return taken
+
+    def below(self, n: int) -> int:
+        """A uniform integer in 0..n-1: as many bytes as n - 1 needs, big-endian, surplus high bits
+        cleared; what is not below n is thrown away and drawn again."""
+        n_bits = (n - 1).bit_length()
+        n_bytes = (n_bits + 7) // 8
+        surplus = (1 << n_bits) - 1
+        while True:
+            drawn = int.from_bytes(self.take(n_bytes)) & surplus
+            if drawn < n:
+                return drawn
+
+    def changes(self, n_bits: int, change_units: int, unit: int) -> int:
+        """A bit string in which each bit is one with probability change_units / unit, independently.
+
+        unit is a power of two, 2^k. Each bit position owns a k-bit number, and is one where that number
+        is below change_units. The numbers lie across: plane j holds bit j of all of them, so that one
+        operation on a long integer compares every position at once. Planes below the lowest set bit of
+        change_units cannot matter and are not drawn.
+        """
+        n_bytes = (n_bits + 7) // 8
+        lowest = (change_units & -change_units).bit_length() - 1
+        n_planes = unit.bit_length() - 1 - lowest
+        planes = self.take(n_bytes * n_planes)
+        below = 0
+        for plane in range(n_planes):
+            # A zero in the plane is drawn as a one: it says "smaller here" where change_units has a one.
+            smaller = int.from_bytes(planes[plane * n_bytes : (plane + 1) * n_bytes], "little")
+            below = below | smaller if change_units >> (lowest + plane) & 1 else below & smaller
+        return below & ((1 << n_bits) - 1)
+
+    def prefix(self, n: int, size: int) -> list[int]:
+        """The first `size` elements of a uniformly random order of 0..n-1 (Fisher and Yates, cut short)."""
+        order = list(range(n))
+        for i in range(size):
+            j = i + self.below(n - i)
+            order[i], order[j] = order[j], order[i]
+        return order[:size]
+
+
+class Repeatable(Randomness):
+    """The same draws from a stream that everybody can repeat: for typical views, never for noise."""
+
+    def __init__(self, name: bytes) -> None:
+        super().__init__()
+        self._name, self._counter = name, 0
+
+    def take(self, n_bytes: int) -> bytes:
+        while len(self._buffer) < n_bytes:
+            self._buffer += hashlib.sha256(b"%b, %d" % (self._name, self._counter)).digest()
+            self._counter += 1
+        taken, self._buffer = self._buffer[:n_bytes], self._buffer[n_bytes:]
+        return taken

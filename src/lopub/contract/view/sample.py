@@ -1,0 +1,106 @@
+"""`all` and `sample:k`: every set of so many attributes is equally likely."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations
+from typing import ClassVar, Self
+
+from lopub.contract.budget import total_up
+from lopub.contract.canonical import Json, Members
+from lopub.contract.domain import Domain
+from lopub.contract.randomness import Randomness
+from lopub.contract.view.base import Losses, Sizes, View, ViewRule
+from lopub.errors import CampaignError
+
+
+@dataclass(frozen=True)
+class AllAttributes(ViewRule):
+    """Every report covers every attribute: the paper."""
+
+    kind: ClassVar[str] = "all"
+    masked: ClassVar[bool] = False
+
+    def check(self, sizes: Sizes, jointly: bool) -> None:
+        return
+
+    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+        return tuple(range(len(sizes)))
+
+    def can_draw(self, view: View, sizes: Sizes) -> bool:
+        return len(view) == len(sizes)
+
+    def views(self, sizes: Sizes) -> Iterator[View]:
+        yield tuple(range(len(sizes)))
+
+    def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
+        return (n_attributes,)
+
+    def usually_jointly(self, n_attributes: int) -> bool:
+        return n_attributes == 1
+
+    def n_alike(self, n_attributes: int) -> int:
+        return n_attributes
+
+    def most_cells(self, sizes: Sizes) -> int:
+        return math.prod(sizes)
+
+    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
+        return total_up(losses(n_attributes))
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": self.kind}
+
+    @classmethod
+    def from_json(cls, members: Members, domain: Domain) -> Self:
+        return cls()
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True)
+class Sample(ViewRule):
+    """A uniformly random set of so many attributes."""
+
+    kind: ClassVar[str] = "sample"
+    n_sampled: int
+
+    def check(self, sizes: Sizes, jointly: bool) -> None:
+        if not 1 <= self.n_sampled <= len(sizes):
+            raise CampaignError(f"view sample:k needs k in 1..{len(sizes)}, the number of attributes, got {self.n_sampled}")
+
+    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+        return tuple(sorted(randomness.prefix(len(sizes), self.n_sampled)))
+
+    def can_draw(self, view: View, sizes: Sizes) -> bool:
+        return len(view) == self.n_sampled
+
+    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+        return len(clique) <= self.n_sampled
+
+    def views(self, sizes: Sizes) -> Iterator[View]:
+        return combinations(range(len(sizes)), self.n_sampled)
+
+    def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
+        return (self.n_sampled,)
+
+    def n_alike(self, n_attributes: int) -> int:
+        return self.n_sampled
+
+    def most_cells(self, sizes: Sizes) -> int:
+        return math.prod(sorted(sizes)[-self.n_sampled :])
+
+    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
+        return total_up(sorted(losses(self.n_sampled))[-self.n_sampled :])
+
+    def to_json(self) -> dict[str, Json]:
+        return {"kind": self.kind, "attributes": self.n_sampled}
+
+    @classmethod
+    def from_json(cls, members: Members, domain: Domain) -> Self:
+        return cls(members.integer("attributes"))
+
+    def __str__(self) -> str:
+        return f"sample:{self.n_sampled}"

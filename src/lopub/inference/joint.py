@@ -1,0 +1,258 @@
+"""JointDistribution: probabilities with named axes, and what can be read off them."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.domain import Attribute, Domain, Value
+from lopub.errors import DomainError, StoreError
+from lopub.files import write_whole
+
+Probabilities = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-6
+"""How far a joint's sum may be from one at the door; it is then made exact."""
+NOTHING = 1e-300
+"""A sum of probabilities below this is taken as zero: dividing by it would overflow."""
+INTERVAL = 1.959963984540054
+"""Standard errors on each side of a 95 % interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """How an estimate came about."""
+
+    method: str
+    n_reports: int = 0
+    """Reports that say something about the clique, each counted once."""
+    converged: bool = True
+    n_evaluations: int = 0
+    """Of the EM map, those of a line search included."""
+    trace: tuple[float, ...] = ()
+    """The objective after each step: log-likelihood, up to a constant, plus the prior's part where there is one."""
+    gain: float | None = None
+    """Held-out log-likelihood over the product of marginals, in nats, where it was measured."""
+    strength: float | None = None
+    """Pseudo-counts as a share of the reports; infinite where the product was taken."""
+    identified: bool = True
+    """Whether some report covers the whole clique; otherwise this is the maximum-entropy joint of the covered parts."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointDistribution:
+    """P(A_C). probabilities: one axis an attribute, in the order of `attributes`; sums to one, never negative."""
+
+    attributes: tuple[Attribute, ...]
+    probabilities: Probabilities
+    standard_errors: Probabilities | None = None
+    """Of the cells, same shape; NaN where there is none."""
+    fit: Fit = field(default_factory=lambda: Fit(method="given"))
+
+    def __post_init__(self) -> None:
+        shape = tuple(attribute.size for attribute in self.attributes)
+        if self.probabilities.shape != shape:
+            raise DomainError(f"probabilities must have shape {shape}, got {self.probabilities.shape}")
+        total = float(self.probabilities.sum())
+        if not abs(total - 1) <= SUM_TOLERANCE or self.probabilities.min() < 0:
+            raise DomainError(f"probabilities must not be negative and sum to 1, got a sum of {total:.6g}")
+        object.__setattr__(self, "probabilities", np.asarray(self.probabilities / total, dtype=np.float64))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def domain(self) -> Domain:
+        return Domain(self.attributes)
+
+    # ---- algebra
+
+    def marginal(self, names: Sequence[str]) -> "JointDistribution":
+        """The joint of some of the attributes, in the order given."""
+        positions = self.domain.positions(names)
+        if len(set(positions)) < len(positions):
+            raise DomainError("a marginal names the same attribute twice")
+        others = tuple(i for i in range(len(self.attributes)) if i not in positions)
+        summed = self.probabilities.sum(axis=others)
+        kept = sorted(positions)
+        ordered = np.transpose(summed, [kept.index(position) for position in positions])
+        return JointDistribution(tuple(self.attributes[i] for i in positions), ordered)
+
+    def condition(self, **answers: Value) -> "JointDistribution":
+        """The joint of the other attributes among people with these answers."""
+        index: list[Any] = [slice(None)] * len(self.attributes)
+        for name, value in answers.items():
+            index[self.domain.position(name)] = self.domain[name].index(value)
+        rest = tuple(attribute for attribute in self.attributes if attribute.name not in answers)
+        if not rest:
+            raise DomainError("a condition must leave at least one attribute")
+        kept = self.probabilities[tuple(index)]
+        if kept.sum() <= 0:
+            raise DomainError(f"nobody has these answers to {', '.join(answers)}: the condition has probability 0")
+        return JointDistribution(rest, kept / kept.sum())
+
+    def product(self, other: "JointDistribution") -> "JointDistribution":
+        """The joint of two sets of attributes as if they were independent."""
+        return JointDistribution(self.attributes + other.attributes, np.multiply.outer(self.probabilities, other.probabilities))
+
+    def rake(self, margins: Sequence["JointDistribution"], *, sweeps: int = 100) -> "JointDistribution":
+        """The nearest joint with these margins (iterative proportional fitting); what a zero hides stays hidden."""
+        axes = [self.domain.positions(margin.names) for margin in margins]
+        targets = [margin.probabilities for margin in margins]
+        return replace(self, probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps), standard_errors=None)
+
+    # ---- figures
+
+    def entropy(self) -> float:
+        """In nats."""
+        positive = self.probabilities[self.probabilities > 0]
+        return float(-(positive * np.log(positive)).sum())
+
+    def mutual_information(self) -> float:
+        """Between two attributes, or the total correlation of more, in nats: sum of the entropies minus the joint one."""
+        return max(0.0, sum(self.marginal((name,)).entropy() for name in self.names) - self.entropy())
+
+    def avd(self, other: "JointDistribution | Probabilities") -> float:
+        """See `avd`; of another joint, its part about the same attributes."""
+        return avd(
+            self.probabilities, other.marginal(self.names).probabilities if isinstance(other, JointDistribution) else other
+        )
+
+    # ---- in and out
+
+    def rows(self) -> list[tuple[tuple[str, ...], float, float]]:
+        """(values, probability, standard error) of every cell, last attribute fastest."""
+        texts = list(product(*(attribute.texts for attribute in self.attributes)))
+        errors = np.full(self.probabilities.size, np.nan) if self.standard_errors is None else self.standard_errors.reshape(-1)
+        return list(zip(texts, self.probabilities.reshape(-1).tolist(), errors.tolist(), strict=True))
+
+    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str:
+        """One row a cell: its values, probability, standard error. Written to the path if one is given."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([*self.names, "probability", "standard_error"])
+        for values, probability, error in self.rows():
+            writer.writerow([*values, repr(probability), "" if np.isnan(error) else repr(error)])
+        if path is not None:
+            write_whole(Path(path), text.getvalue().encode(), force=force)
+        return text.getvalue()
+
+    @classmethod
+    def from_csv(cls, path: str | Path, domain: Domain) -> "JointDistribution":
+        """The joint that `to_csv` wrote; cells that are not listed have probability 0."""
+        try:
+            with open(path, newline="", encoding="utf-8-sig") as file:
+                rows = list(csv.reader(file))
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from None
+        except (UnicodeDecodeError, csv.Error):
+            raise DomainError(f"{path} is no csv table") from None
+        if not rows or "probability" not in rows[0]:
+            raise DomainError(f"{path} has no column 'probability'")
+        width = rows[0].index("probability")
+        if not width:
+            raise DomainError(f"{path} names no attribute before its column 'probability'")
+        attributes = tuple(domain[name] for name in rows[0][:width])
+        probabilities = np.full(tuple(attribute.size for attribute in attributes), np.nan)
+        for number, row in enumerate(rows[1:], start=2):
+            try:
+                cell = tuple(a.index(a.parse(text)) for a, text in zip(attributes, row, strict=False))
+                if not np.isnan(probabilities[cell]):
+                    raise DomainError("twice")
+                probabilities[cell] = float(row[width])
+            except (DomainError, ValueError, IndexError):
+                raise DomainError(
+                    f"{path}: line {number} is not a cell of {', '.join(rows[0][:width])} with a probability, or comes twice"
+                ) from None
+        try:
+            return cls(attributes, np.nan_to_num(probabilities))
+        except DomainError as error:
+            raise DomainError(f"{path}: {error}") from None
+
+    def _largest(self, n: int) -> list[tuple[tuple[str, ...], float, float]]:
+        return sorted(self.rows(), key=lambda row: -row[1])[:n]
+
+    def __str__(self) -> str:
+        lines = [f"P({', '.join(self.names)}), the largest of {self.probabilities.size:,} cells"]
+        for values, probability, error in self._largest(10):
+            spread = "" if np.isnan(error) else f" ± {INTERVAL * error:.4f}"
+            lines.append(f"  {probability:.4f}{spread}  {', '.join(value or '(missing)' for value in values)}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in (*self.names, "probability", "95 % interval"))
+        body = ""
+        for values, probability, error in self._largest(20):
+            low, high = interval(probability, error)
+            shown = "" if np.isnan(error) else f"{low:.4f} to {high:.4f}"
+            cells = [*(value or "(missing)" for value in values), f"{probability:.4f}", shown]
+            body += f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def interval(probability: float, standard_error: float) -> tuple[float, float]:
+    """The 95 % interval of a cell, kept within 0 and 1."""
+    return max(0.0, probability - INTERVAL * standard_error), min(1.0, probability + INTERVAL * standard_error)
+
+
+def avd(one: Probabilities, other: Probabilities) -> float:
+    """Average variant distance, as the paper calls it: half the sum of absolute differences."""
+    return float(np.abs(one - other).sum() / 2)
+
+
+def product_of(marginals: Sequence[Probabilities]) -> Probabilities:
+    """The joint of independent attributes."""
+    joint = np.ones(())
+    for marginal in marginals:
+        joint = np.multiply.outer(joint, marginal)
+    return joint
+
+
+def raked(
+    joint: Probabilities,
+    axes: Sequence[tuple[int, ...]],
+    targets: Sequence[Probabilities],
+    *,
+    sweeps: int = 100,
+    tolerance: float = 1e-10,
+) -> Probabilities:
+    """Iterative proportional fitting. axes: of each target, the axes of the joint that it is about, ascending or not."""
+    fitted = np.array(joint, dtype=np.float64, order="C")
+    margins = [_Margin(joint.shape, wanted, target) for wanted, target in zip(axes, targets, strict=True)]
+    for _ in range(sweeps):
+        if max((margin.rake(fitted) for margin in margins), default=0.0) < tolerance:
+            break
+    total: float = float(fitted.sum())
+    return fitted / total if total > 0 else fitted
+
+
+class _Margin:
+    """One margin to rake to. Neighbouring axes are merged, so that a clique of many small attributes has few axes."""
+
+    def __init__(self, shape: tuple[int, ...], wanted: tuple[int, ...], target: Probabilities) -> None:
+        kept = [axis in wanted for axis in range(len(shape))]
+        groups: list[tuple[bool, int]] = []
+        for is_kept, size in zip(kept, shape, strict=True):
+            if groups and groups[-1][0] == is_kept:
+                groups[-1] = (is_kept, groups[-1][1] * size)
+            else:
+                groups.append((is_kept, size))
+        self._shape = tuple(size for _, size in groups)
+        self._others = tuple(axis for axis, (is_kept, _) in enumerate(groups) if not is_kept)
+        sizes = tuple(size if is_kept else 1 for is_kept, size in groups)
+        self._goal = np.transpose(target, np.argsort(wanted)).reshape(sizes)
+
+    def rake(self, fitted: Probabilities) -> float:
+        """Scale the joint, in place, to the margin; how far the largest cell of the margin was off."""
+        cells = fitted.reshape(self._shape)
+        have = cells.sum(axis=self._others, keepdims=True)
+        cells *= np.divide(self._goal, have, out=np.zeros_like(have), where=have > NOTHING)
+        return float(np.abs(self._goal - have).max())

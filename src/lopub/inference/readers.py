@@ -1,0 +1,227 @@
+"""What reports of each form say about a clique: one reader for each form in which reports are counted."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.batch import N_FOLDS, ReportBatch
+from lopub.collection.counts import Counts, form_of
+from lopub.contract.campaign import Campaign
+from lopub.contract.mechanism import Law
+from lopub.contract.view import View
+from lopub.errors import CampaignError, NeedsReports
+from lopub.inference.contingency import Contingency
+from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, em_map, run_accelerated
+from lopub.inference.evidence import Evidence, Part
+from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
+from lopub.inference.joint import Probabilities
+from lopub.inference.joint_bits import ALL_FOLDS
+from lopub.inference.kept_cell import KeptCell
+from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
+
+if TYPE_CHECKING:
+    from lopub.inference.source import Reports
+
+CHUNK = 2**16
+"""Reports whose bits are spread out at once."""
+MOST_WORK = 2e7
+"""Reports times cells of a fit in which every report is looked at in every step."""
+
+
+class Reader(ABC):
+    """Turns reports, or their counts, of one form into evidence."""
+
+    form: ClassVar[str]
+    known: ClassVar[dict[str, "Reader"]] = {}
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        Reader.known[cls.form] = cls()
+
+    @abstractmethod
+    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+        """What reports say about the clique."""
+
+    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
+        """What counts alone say about it."""
+        raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
+
+    def check_counts(self, counts: Counts, clique: View) -> None:
+        """Refuse a clique whose counts say less than its reports would."""
+        return
+
+    def marginal(self, reports: "Reports", position: int) -> Probabilities:
+        """Maximum likelihood from all reports that cover the attribute, alone or with others."""
+        return likeliest(reports.evidence((position,)))
+
+    def can_refine(self, n_reports: int, n_cells: int) -> bool:
+        """Whether a clique of so many cells, which so many reports cover, is worth a fit of its own."""
+        return n_reports * n_cells <= MOST_WORK
+
+
+def reader_of(campaign: Campaign) -> Reader:
+    """The reader of a campaign's reports."""
+    name = form_of(campaign).name
+    if name not in Reader.known:
+        raise CampaignError(f"nobody reads counts of {name!r}; subclass lopub.inference.readers.Reader for them")
+    return Reader.known[name]
+
+
+def likeliest(evidence: Evidence) -> Probabilities:
+    """The marginal that explains the evidence best."""
+    start = np.full(evidence.shape, 1 / evidence.shape[0])
+    slack = ROUNDING * evidence.n_reports
+    return run_accelerated(em_map(evidence), start, tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack).joint
+
+
+# ---- answers
+
+
+class AnswerReader(Reader):
+    """Attributes and pairs from counts, so that counts and reports cannot differ; more attributes from the answers themselves."""
+
+    form: ClassVar[str] = ANSWERS
+
+    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+        return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
+
+    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
+        return _counted_parts(counts, clique)
+
+    def check_counts(self, counts: Counts, clique: View) -> None:
+        if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
+            raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+
+    def can_refine(self, n_reports: int, n_cells: int) -> bool:
+        return True
+
+
+def _counted_parts(counts: Counts, clique: View) -> Iterator[Part]:
+    """An attribute or a pair, from its tables; a report that covers one of the pair alone is in that one's table only."""
+    if len(clique) == 1:
+        yield from _parts_of(counts.campaign, (0,), clique, _tables(counts, clique))
+        return
+    both = _tables(counts, clique)
+    for axis in (0, 1):
+        alone = _tables(counts, (clique[axis],))
+        for noise, table in both.items():
+            alone[noise] = alone[noise] - table.sum(axis=2 - axis)
+        yield from _parts_of(counts.campaign, (axis,), (clique[axis],), alone)
+        if axis == 0:
+            yield from _parts_of(counts.campaign, (0, 1), clique, both)
+
+
+def _tables(counts: Counts, part: View) -> dict[int, NDArray[np.int64]]:
+    """Noise -> counts, shape (n_folds, *sizes)."""
+    return {noise: counts.tables[part, noise].counts for noise in counts.noises(part)}
+
+
+def _parts_of(campaign: Campaign, axes: View, part: View, tables: dict[int, NDArray[np.int64]]) -> Iterator[Part]:
+    """Counts by noise as evidence: one part for all noises jointly, one part a noise separately."""
+    used = {noise: table for noise, table in sorted(tables.items()) if table.any()}
+    if not used:
+        return
+    if not campaign.jointly:
+        for noise, table in used.items():
+            yield Contingency(
+                axes, table, tuple(bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in part)
+            )
+        return
+    shape = next(iter(used.values())).shape[1:]
+    counts = np.stack([table.reshape(N_FOLDS, -1) for table in used.values()], axis=1)
+    yield KeptCell(axes, shape, counts, np.array([bulk_of(campaign.mechanism).keep(campaign, part[0], noise) for noise in used]))
+
+
+def _answer_parts(reports: "Reports", clique: View) -> Iterator[Part]:
+    """Counts of the answers seen, for each part of the clique that some reports cover."""
+    answers, sizes = reports.answers, reports.campaign.domain.sizes
+    columns = [answers.values[:, position] for position in clique]
+    covered = sum((column >= 0).astype(np.int64) << axis for axis, column in enumerate(columns))
+    for code in np.unique(covered):
+        axes = tuple(axis for axis in range(len(clique)) if code >> axis & 1)
+        if axes:
+            rows = np.flatnonzero(covered == code)
+            shape = tuple(sizes[clique[axis]] for axis in axes)
+            cells = np.ravel_multi_index(tuple(columns[axis][rows] for axis in axes), shape)
+            tables = _tables_of(reports, rows, cells, shape)
+            yield from _parts_of(reports.campaign, axes, tuple(clique[axis] for axis in axes), tables)
+
+
+def _tables_of(
+    reports: "Reports", rows: NDArray[np.int64], cells: NDArray[np.int64], shape: tuple[int, ...]
+) -> dict[int, NDArray[np.int64]]:
+    """The reports on these rows as counts per (fold, cell), by noise."""
+    n_noises, n_cells = len(reports.answers.noises), int(np.prod(shape))
+    place = (reports.answers.noise[rows] * N_FOLDS + reports.folds[rows]) * n_cells + cells
+    counts = np.bincount(place, minlength=n_noises * N_FOLDS * n_cells).reshape(n_noises, N_FOLDS, *shape)
+    return dict(zip(reports.answers.noises, counts, strict=True))
+
+
+# ---- bits of jointly randomized views
+
+
+class ViewReader(Reader):
+    """The bits of a view depend on all of its attributes; see `joint_bits`."""
+
+    form: ClassVar[str] = VIEW_BITS
+
+    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+        return reports.joint_bits.parts(clique)
+
+    def marginal(self, reports: "Reports", position: int) -> Probabilities:
+        return reports.joint_bits.marginals[position]
+
+    def can_refine(self, n_reports: int, n_cells: int) -> bool:
+        return False
+
+
+# ---- bits of separately randomized attributes
+
+
+class AttributeReader(Reader):
+    """Given the record, the bits of different attributes are independent."""
+
+    form: ClassVar[str] = ATTRIBUTE_BITS
+
+    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+        return _factorised(reports, clique)
+
+
+def _views_by_part(batch: ReportBatch, clique: View) -> dict[View, list[int]]:
+    """Covered part of the clique, as axes of it -> the views that cover just that part."""
+    found: dict[View, list[int]] = {}
+    for number, view in enumerate(batch.views):
+        axes = tuple(axis for axis, position in enumerate(clique) if position in view)
+        if axes:
+            found.setdefault(axes, []).append(number)
+    return found
+
+
+def _factorised(reports: "Reports", clique: View) -> Iterator[Part]:
+    batch = reports.batch
+    for axes, numbers in _views_by_part(batch, clique).items():
+        for n_blocks in sorted({len(batch.views[number]) for number in numbers}):
+            chosen = [number for number in numbers if len(batch.views[number]) == n_blocks]
+            rows = [reports.rows_of(number) for number in chosen]
+            order = reports.merged(rows) if len(rows) > 1 else rows[0][:0]
+            tables, slopes = [], []
+            for axis in axes:
+                places = [(number, batch.views[number].index(clique[axis])) for number in chosen]
+                law = batch.channels(chosen[0])[places[0][1]].law()
+                parts = [_overlaps_in(batch, number, at, law, own) for (number, at), own in zip(places, rows, strict=True)]
+                tables.append(parts[0] if len(parts) == 1 else np.concatenate(parts)[order])
+                slopes.append(law.slope)
+            starts = reports.fold_starts(rows[0] if len(rows) == 1 else np.concatenate(rows)[order])
+            yield Factorised(axes, tuple(tables), tuple(slopes), starts, ALL_FOLDS)
+
+
+def _overlaps_in(batch: ReportBatch, number: int, at: int, law: Law, rows: NDArray[np.int64]) -> Overlaps:
+    """Of one block on these rows of a view; a chunk at a time, because bits spread out take eight times their room."""
+    overlaps = np.empty((len(rows), law.n_candidates), dtype=np.uint8)
+    for start in range(0, len(rows), CHUNK):
+        chunk = rows[start : start + CHUNK]
+        overlaps[start : start + CHUNK] = overlaps_of(batch.block_bits(number, at, chunk), law)
+    return overlaps

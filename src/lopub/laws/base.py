@@ -1,0 +1,197 @@
+"""The NumPy half of a mechanism: many reports made, checked and read at once, and what a report is worth.
+
+`Bulk` serves any mechanism, one report at a time, by the channel's own `randomize` and `check`. A mechanism's own file
+overrides what can be done faster. It is found by the mechanism's name, here and nowhere else.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.campaign import Campaign
+from lopub.contract.mechanism import Channel, Law, Mechanism
+from lopub.contract.report import pack, unpack
+from lopub.contract.view import AllAttributes, Sample, Sizes, View, ViewRule
+from lopub.errors import CampaignError, DomainError, Reason, ReportRejected
+from lopub.laws.designs import Design
+from lopub.laws.draws import DrawnWords, RandomWords
+from lopub.laws.packed import Packed
+from lopub.laws.reach import Reach, reach_of_cells, reach_of_codes
+from lopub.laws.records import Inputs, Records
+
+ANSWERS, VIEW_BITS, ATTRIBUTE_BITS = "answers", "bits of views", "bits of attributes"
+"""The forms in which reports are counted."""
+Channels = tuple[Channel, ...]
+"""The blocks of one view, in the order in which they stand in a payload."""
+Payloads = NDArray[np.uint8]
+"""shape (n, bytes): reports of one view."""
+Bits = NDArray[np.uint8]
+"""shape (n, bits), each 0 or 1."""
+Ok = NDArray[np.bool_]
+
+
+class Reports(Protocol):
+    """Many reports of one campaign; a ReportBatch is this."""
+
+    @property
+    def campaign(self) -> Campaign: ...
+
+    @property
+    def views(self) -> tuple[View, ...]: ...
+
+    @property
+    def view_index(self) -> NDArray[np.int32]: ...
+
+    @property
+    def payloads(self) -> Packed: ...
+
+    def rows_of(self, view_number: int) -> NDArray[np.int64]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """values: shape (n, n_attributes), -1 where a report does not cover the attribute. noise: shape (n,), which of `noises` a
+    report has. noises: jointly, the number of cells of the view; separately, the number of attributes in it."""
+
+    values: NDArray[np.int32]
+    noise: NDArray[np.int64]
+    noises: tuple[int, ...]
+
+
+class Bulk:
+    """A mechanism at work on many reports. Stateless; everything that a campaign fixes comes with its channels."""
+
+    mechanism: ClassVar[str] = ""
+    known: ClassVar[dict[str, "Bulk"]] = {}
+    refusal: ClassVar[Reason] = Reason.RANGE
+    """Why an output that no candidate can give is refused."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "mechanism" in vars(cls):
+            Bulk.known[cls.mechanism] = cls()
+
+    # ---- making
+
+    def simulated(self, records: Records, source: RandomWords) -> Packed:
+        """The payloads of many reports: one view after the other, then back in the order of the records."""
+        order = np.argsort(records.view_index, kind="stable")
+        starts = np.searchsorted(records.view_index[order], np.arange(len(records.views) + 1))
+        parts = []
+        for number, view in enumerate(records.views):
+            inputs = records.inputs(order[starts[number] : starts[number + 1]], view)
+            parts.append(Packed.from_matrix(self.payloads(records.campaign.channels(view), inputs, source)))
+        if not parts:
+            return Packed.from_matrix(np.empty((0, 0), dtype=np.uint8))
+        return parts[0] if len(parts) == 1 else Packed.joined(parts).take(np.argsort(order, kind="stable"))
+
+    def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
+        """The payloads of reports that all have these blocks."""
+        randomness = DrawnWords(source)
+        rows = [
+            pack([c.randomize(int(x), randomness) for c, x in zip(channels, candidates, strict=True)], channels)
+            for candidates in zip(*inputs, strict=True)
+        ]
+        n_bytes = (sum(channel.width for channel in channels) + 7) // 8
+        return np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), n_bytes)
+
+    # ---- checking
+
+    def possible(self, reports: Reports) -> Ok:
+        """Which reports have outputs that their channels can give."""
+        ok = np.ones(len(reports.payloads), dtype=bool)
+        for number, view in enumerate(reports.views):
+            rows = reports.rows_of(number)
+            if len(rows):
+                ok[rows] = self.possible_payloads(reports.campaign.channels(view), reports.payloads.matrix(rows))
+        return ok
+
+    def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
+        """The same of reports that all have these blocks."""
+        if all(type(channel).check is Channel.check for channel in channels):
+            return np.ones(len(payloads), dtype=bool)
+        return np.array([_passes(row.tobytes(), channels) for row in payloads], dtype=bool)
+
+    # ---- reading
+
+    def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
+        """What the reports of one view say in one block, as the bits that its law speaks of."""
+        start = sum(channel.width for channel in channels[:at])
+        stop = start + channels[at].width
+        bits = np.unpackbits(payloads[:, start // 8 : (stop + 7) // 8], axis=1, bitorder="little")
+        return bits[:, start % 8 : start % 8 + stop - start]
+
+    def law_bits(self, channels: Channels, payloads: Payloads) -> Payloads:
+        """The bits that the blocks' laws speak of, one behind the other: the payload itself, where these are what is sent."""
+        return payloads
+
+    def cells(self, reports: Reports) -> NDArray[np.int64]:
+        """The cell that each report names in the product domain of its own view."""
+        raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `bits`")
+
+    # ---- what is counted, and said of single answers
+
+    def form(self, jointly: bool) -> str:
+        """In which form reports are counted."""
+        return VIEW_BITS if jointly else ATTRIBUTE_BITS
+
+    def answers(self, reports: Reports) -> Answers:
+        """What reports say, attribute by attribute, where they name answers."""
+        raise DomainError(f"mechanism {self.mechanism!r} sends bits, not answers; see `bits`")
+
+    def keep(self, campaign: Campaign, position: int, noise: int) -> float:
+        """The chance that what a report with this noise says of an attribute is kept, where reports name answers."""
+        raise DomainError(f"mechanism {self.mechanism!r} sends bits, which are not kept as a whole")
+
+    # ---- planning
+
+    def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """Those among which a campaign is made unless more is asked; none by default."""
+        return iter(())
+
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """Those that a planner compares beside them."""
+        return iter(())
+
+    def usual_view(self, sizes: Sizes, epsilon: float) -> ViewRule:
+        """The view where the mechanism is named and the view is not."""
+        return AllAttributes() if len(sizes) == 1 else Sample(2)
+
+    def noise(self, law: Law) -> float:
+        """v: the variance of a debiased bit of one report, all candidates equally likely; averaged over the bits of a code."""
+        p, q = float(law.p), float(law.q)
+        mean = q + (p - q) * law.weight / law.n_bits
+        return mean * (1 - mean) / (p - q) ** 2 / law.weight if p > q else math.inf
+
+    def worth(self, law: Law, part_cells: int) -> float:
+        """How many undisturbed records a report of a jointly randomized block is worth, about a part of it with so many cells:
+        every cell of the block adds its noise to the part's."""
+        return 1 / (law.n_candidates * self.noise(law))
+
+    # ---- fakes
+
+    def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
+        """What one output of a block can say for the cells of some of its attributes. shape: of the block; axes: of the part."""
+        if channel.law().rows is None:
+            return reach_of_cells(channel.law(), channel.n_ones, math.prod(shape[axis] for axis in axes))
+        return reach_of_codes(channel.law(), shape, axes)
+
+
+def bulk_of(mechanism: Mechanism | type[Mechanism]) -> Bulk:
+    """The NumPy half of a mechanism; its file in this package, or whoever adds a mechanism, defines it."""
+    if mechanism.name not in Bulk.known:
+        raise CampaignError(f"mechanism {mechanism.name!r} has no NumPy half; subclass lopub.laws.base.Bulk for it")
+    return Bulk.known[mechanism.name]
+
+
+def _passes(payload: bytes, channels: Channels) -> bool:
+    try:
+        for channel, output in zip(channels, unpack(payload, channels), strict=True):
+            channel.check(output)
+    except ReportRejected:
+        return False
+    return True

@@ -1,0 +1,159 @@
+"""`direct`, many at once: numbers, and what they say of each attribute."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.campaign import Campaign
+from lopub.contract.mechanism import Channel, Law
+from lopub.contract.mechanism.direct import Direct, DirectChannel
+from lopub.contract.view import AllAttributes, Fill, Sample, Sizes, ViewRule
+from lopub.errors import DomainError
+from lopub.laws.base import ANSWERS, Answers, Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.designs import FEWEST_CELLS, LARGEST_SPELT_OUT, Design, fill_cells
+from lopub.laws.draws import WORD, RandomWords, chosen, uniform_below, units_of, words
+from lopub.laws.packed import Packed
+from lopub.laws.reach import Reach, reach_of_cells
+from lopub.laws.records import Inputs, Records
+
+OTHER_SHARES = (3, 12)
+"""Of e^eps, beside the usual share: views that are filled further, and less."""
+MOST_KEPT = 1 - 2.0**-53
+"""The largest float below 1. At 1 itself, which a large epsilon would be rounded to, a cell that nobody has could not be seen."""
+
+
+class DirectBulk(Bulk):
+    """One number a block."""
+
+    mechanism: ClassVar[str] = "direct"
+
+    def simulated(self, records: Records, source: RandomWords) -> Packed:
+        """Jointly randomized: all views at once, whatever their number of cells."""
+        if not records.campaign.jointly:
+            return super().simulated(records, source)
+        channels = [cast(DirectChannel, records.campaign.channels(view)[0]) for view in records.views]
+        n_cells = np.array([channel.n_candidates for channel in channels], dtype=np.int64)[records.view_index]
+        # One threshold a view; WORD itself, for a keep of almost one, does not fit into 64 bits.
+        keep = np.array([min(units_of(channel.keep), WORD - 1) for channel in channels], dtype=np.uint64)[records.view_index]
+        kept = words(source, len(records.codes)) < keep
+        numbers = np.where(kept, records.cells(), uniform_below(source, n_cells))
+        n_bytes = np.array([channel.n_bytes for channel in channels], dtype=np.int64)[records.view_index]
+        big_endian = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)
+        return Packed.from_lengths(big_endian[np.arange(8) >= 8 - n_bytes[:, None]], n_bytes)
+
+    def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
+        own = cast(tuple[DirectChannel, ...], channels)
+        return np.concatenate([_numbers(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
+
+    def possible(self, reports: Reports) -> Ok:
+        if not reports.campaign.jointly:
+            return super().possible(reports)
+        channels = [reports.campaign.channels(view)[0] for view in reports.views]
+        n_cells = np.array([channel.n_candidates for channel in channels], dtype=np.uint64)
+        in_range: Ok = reports.payloads.numbers() < n_cells[reports.view_index]
+        return in_range
+
+    def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
+        ok, start = np.ones(len(payloads), dtype=bool), 0
+        for channel in channels:
+            n_bytes = channel.width // 8
+            ok &= Packed.from_matrix(payloads[:, start : start + n_bytes]).numbers() < np.uint64(channel.n_candidates)
+            start += n_bytes
+        return ok
+
+    def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
+        raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
+
+    def cells(self, reports: Reports) -> NDArray[np.int64]:
+        if not reports.campaign.jointly:
+            return super().cells(reports)
+        return reports.payloads.numbers().astype(np.int64)  # checked: below 2^62
+
+    def form(self, jointly: bool) -> str:
+        return ANSWERS
+
+    def answers(self, reports: Reports) -> Answers:
+        return _joint_answers(reports) if reports.campaign.jointly else _separate_answers(reports)
+
+    def keep(self, campaign: Campaign, position: int, noise: int) -> float:
+        """Jointly, the same for all attributes."""
+        mechanism = cast(Direct, campaign.mechanism)
+        if campaign.jointly:
+            return min(MOST_KEPT, float(DirectChannel(noise, mechanism.noise[1]).keep))
+        return min(MOST_KEPT, float(mechanism.channel((campaign.domain.attributes[position],), noise).keep))
+
+    def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        if len(sizes) == 1:
+            if sizes[0] <= max(
+                LARGEST_SPELT_OUT, 3 * math.exp(epsilon)
+            ):  # of more cells, one says less than many hashed together
+                yield Design(self.mechanism, AllAttributes(), True)
+            return
+        if (cells := fill_cells(epsilon)) >= FEWEST_CELLS:
+            yield Design(self.mechanism, Fill(cells), True)
+        yield Design(self.mechanism, Sample(2), True)
+
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        if len(sizes) > 1:
+            for share in OTHER_SHARES:
+                if (cells := fill_cells(epsilon, share)) >= FEWEST_CELLS:
+                    yield Design(self.mechanism, Fill(cells), True)
+        if len(sizes) > 2:
+            yield Design(self.mechanism, Sample(3), True)
+
+    def usual_view(self, sizes: Sizes, epsilon: float) -> ViewRule:
+        return AllAttributes() if len(sizes) == 1 else Fill(max(FEWEST_CELLS, fill_cells(epsilon)))
+
+    def worth(self, law: Law, part_cells: int) -> float:
+        """What is seen of a part is kept as often as the whole: K v = (1 - 1 / K) / keep^2."""
+        return (1 - 1 / law.n_candidates) / (law.n_candidates * self.noise(law)) / (1 - 1 / part_cells)
+
+    def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
+        """The projection of one cell: a one, or none."""
+        reach = reach_of_cells(channel.law(), 1, math.prod(shape[axis] for axis in axes))
+        return replace(reach, weight=float((channel.law().p - channel.law().q) ** 2))
+
+
+def _numbers(channel: DirectChannel, x: NDArray[np.int64], source: RandomWords) -> Payloads:
+    kept = chosen(source, len(x), units_of(channel.keep))
+    cells = np.where(kept, x, uniform_below(source, np.full(len(x), channel.n_candidates, dtype=np.int64)))
+    return cells.astype(">i8").view(np.uint8).reshape(-1, 8)[:, 8 - channel.n_bytes :]
+
+
+# ---- what the numbers say, attribute by attribute
+
+
+def _joint_answers(reports: Reports) -> Answers:
+    """Take every report's cell apart, last attribute first."""
+    sizes, n = reports.campaign.domain.sizes, len(reports.view_index)
+    covered = np.zeros((len(reports.views), len(sizes)), dtype=bool)
+    for number, view in enumerate(reports.views):
+        covered[number, list(view)] = True
+    values = np.full((n, len(sizes)), -1, dtype=np.int32, order="F")
+    rest = DirectBulk().cells(reports)
+    for position in reversed(range(len(sizes))):
+        rows = np.flatnonzero(covered[reports.view_index, position])
+        values[rows, position] = rest[rows] % sizes[position]
+        rest[rows] //= sizes[position]
+    cells = [reports.campaign.channels(view)[0].n_candidates for view in reports.views]
+    noises = sorted(set(cells))
+    return Answers(values, np.searchsorted(noises, cells)[reports.view_index].astype(np.int64), tuple(noises))
+
+
+def _separate_answers(reports: Reports) -> Answers:
+    """One number an attribute; the noise depends on how many there are."""
+    values = np.full((len(reports.view_index), len(reports.campaign.domain)), -1, dtype=np.int32, order="F")
+    lengths = [len(view) for view in reports.views]
+    for number, view in enumerate(reports.views):
+        rows, start = reports.rows_of(number), 0
+        data = reports.payloads.matrix(rows)
+        for position, channel in zip(view, reports.campaign.channels(view), strict=True):
+            end = start + channel.width // 8
+            values[rows, position] = Packed.from_matrix(data[:, start:end]).numbers()
+            start = end
+    noises = sorted(set(lengths))
+    return Answers(values, np.searchsorted(noises, lengths)[reports.view_index].astype(np.int64), tuple(noises))

@@ -1,0 +1,88 @@
+"""`hashed`, many at once."""
+
+from collections.abc import Iterator
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.mechanism.hashed import Hashed, HashedChannel
+from lopub.contract.view import Sizes
+from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads
+from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
+from lopub.laws.draws import RandomWords, chosen, uniform_below, units_of
+from lopub.laws.packed import Packed
+from lopub.laws.records import Inputs
+
+Numbers = NDArray[np.int64]
+CELLS_AT_ONCE = 2**22
+"""Values of cells that are held at once while reports are read: 16 MiB."""
+
+
+class HashedBulk(Bulk):
+    """A function's number and a value, in one number a block."""
+
+    mechanism: ClassVar[str] = "hashed"
+
+    def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """Where a bit for every cell would be too much."""
+        if LARGEST_SPELT_OUT < largest_pair(sizes) <= Hashed.largest_block:
+            yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
+
+    def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
+        own = cast(tuple[HashedChannel, ...], channels)
+        return np.concatenate([_sent(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
+
+    def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
+        own = cast(tuple[HashedChannel, ...], channels)
+        right = [self.numbers(own, at, payloads) < c.n_numbers for at, c in enumerate(own)]
+        in_range: Ok = np.logical_and.reduce(right)
+        return in_range
+
+    def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
+        """Whether each cell falls on the value that was sent."""
+        channel = cast(HashedChannel, channels[at])
+        functions, sent = np.divmod(self.numbers(channels, at, payloads), channel.n_values)
+        coefficients, rows = _digits(functions, channel), max(1, CELLS_AT_ONCE // channel.n_candidates)
+        bits: Bits = np.empty((len(sent), channel.n_candidates), dtype=np.uint8)
+        for start in range(0, len(sent), rows):
+            chunk = slice(start, start + rows)
+            bits[chunk] = _fallen(coefficients[chunk], channel) == sent[chunk, None]
+        return bits
+
+    def law_bits(self, channels: Channels, payloads: Payloads) -> Payloads:
+        own = [self.bits(channels, at, payloads) for at in range(len(channels))]
+        return np.packbits(np.concatenate(own, axis=1), axis=1, bitorder="little")
+
+    def numbers(self, channels: Channels, at: int, payloads: Payloads) -> Numbers:
+        """What was sent in one block."""
+        start = sum(channel.width for channel in channels[:at]) // 8
+        return Packed.from_matrix(payloads[:, start : start + channels[at].width // 8]).numbers().astype(np.int64)
+
+
+def _sent(channel: HashedChannel, x: Numbers, source: RandomWords) -> Payloads:
+    functions = uniform_below(source, np.full(len(x), channel.n_functions, dtype=np.int64))
+    values = (_digits(functions, channel) * _digits(x, channel)).sum(axis=1) % channel.n_values
+    kept = chosen(source, len(x), units_of(channel.law().p))
+    moved = 1 + uniform_below(source, np.full(len(x), channel.n_values - 1, dtype=np.int64))
+    numbers = functions * channel.n_values + np.where(kept, values, (values + moved) % channel.n_values)
+    sent: Payloads = numbers.astype(">i8").view(np.uint8).reshape(-1, 8)[:, 8 - channel.n_bytes :]
+    return sent
+
+
+def _digits(numbers: Numbers, channel: HashedChannel) -> Numbers:
+    """In base g, least significant first. shape (n, t)."""
+    powers = channel.n_values ** np.arange(channel.n_digits, dtype=np.int64)
+    return numbers[:, None] // powers % channel.n_values
+
+
+def _fallen(coefficients: Numbers, channel: HashedChannel) -> NDArray[np.int32]:
+    """The value that each cell falls on, one digit after the other. coefficients: shape (n, t). shape (n, K)."""
+    n, g = len(coefficients), channel.n_values
+    values = np.zeros((n, 1), dtype=np.int32)
+    for coefficient in coefficients.T:
+        n_used = min(g, -(-channel.n_candidates // values.shape[1]))  # of the highest digit, only those that some cell has
+        steps = (coefficient[:, None] * np.arange(n_used) % g).astype(np.int32)
+        values = steps[:, :, None] + values[:, None, :]
+        values = (values - g * (values >= g).astype(np.int32)).reshape(n, -1)
+    return values[:, : channel.n_candidates]

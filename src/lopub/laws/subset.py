@@ -1,0 +1,67 @@
+"""`subset`, many at once."""
+
+from collections.abc import Iterator
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.mechanism.subset import SubsetChannel
+from lopub.contract.view import AllAttributes, Sample, Sizes
+from lopub.errors import Reason
+from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
+from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
+from lopub.laws.records import Inputs
+
+SAMPLED = (1, 2, 3, 5, 8, 12)
+"""Attributes that a report may cover where they are randomized separately."""
+
+
+class SubsetBulk(Bulk):
+    """Bits of which a fixed number are ones."""
+
+    mechanism: ClassVar[str] = "subset"
+    refusal: ClassVar[Reason] = Reason.WEIGHT
+
+    def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
+        own = cast(tuple[SubsetChannel, ...], channels)
+        bits = [_subsets(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
+        return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
+
+    def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        if largest_pair(sizes) <= LARGEST_SPELT_OUT:
+            yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
+
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """Each attribute with its share of the budget."""
+        if len(sizes) > 1:
+            yield from (Design(self.mechanism, Sample(n), False) for n in SAMPLED if n < len(sizes))
+            yield Design(self.mechanism, AllAttributes(), False)
+
+    def possible(self, reports: Reports) -> Ok:
+        if not reports.campaign.jointly or not len(reports.payloads):
+            return super().possible(reports)
+        sizes = np.array([reports.campaign.channels(view)[0].n_ones for view in reports.views], dtype=np.int64)
+        right: Ok = reports.payloads.n_ones() == sizes[reports.view_index]
+        return right
+
+    def possible_payloads(self, channels: Channels, payloads: Payloads) -> Ok:
+        weights = [self.bits(channels, at, payloads).sum(axis=1) == channel.n_ones for at, channel in enumerate(channels)]
+        right: Ok = np.logical_and.reduce(weights)
+        return right
+
+
+def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:
+    """w of the other cells where the true one is not held, w - 1 and the true one where it is."""
+    held = chosen(source, len(x), units_of(channel.law().p))
+    bits = np.zeros((len(x), channel.n_candidates), dtype=np.uint8)
+    for rows, size in ((np.flatnonzero(held), channel.subset_size - 1), (np.flatnonzero(~held), channel.subset_size)):
+        others = random_subsets(source, len(rows), size, channel.n_candidates - 1)
+        is_other = np.ones((len(rows), channel.n_candidates), dtype=bool)
+        is_other[np.arange(len(rows)), x[rows]] = False
+        part = np.zeros((len(rows), channel.n_candidates), dtype=np.uint8)
+        part[is_other] = others.reshape(-1)
+        bits[rows] = part
+    bits[held, x[held]] = 1
+    return bits

@@ -1,0 +1,43 @@
+"""`unary`, many at once."""
+
+from collections.abc import Iterator
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
+from lopub.contract.view import Sizes
+from lopub.laws.base import Bits, Bulk, Channels, Payloads
+from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
+from lopub.laws.draws import RandomWords, bernoulli_words, units_of, words
+from lopub.laws.flips import flipped
+from lopub.laws.records import Inputs
+
+
+class UnaryBulk(Bulk):
+    """One bit a candidate, in either variant."""
+
+    mechanism: ClassVar[str] = "unary"
+
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        if largest_pair(sizes) <= LARGEST_SPELT_OUT:
+            yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
+
+    def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
+        if isinstance(channels[0], SymmetricChannel):
+            codes = [[1 << i for i in range(channel.n_candidates)] for channel in channels]
+            return flipped(codes, [channel.width for channel in channels], channels[0].change_units, inputs, source)
+        own = cast(tuple[OptimizedChannel, ...], channels)
+        bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
+        return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
+
+
+def _optimized(channel: OptimizedChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:
+    """Every bit a one with q, the true one a fair coin."""
+    n = len(x)
+    n_words = (n * channel.width + 63) // 64
+    noise = bernoulli_words(source, n_words, units_of(channel.law().q)).astype("<u8", copy=False).view(np.uint8)
+    bits = np.unpackbits(noise, bitorder="little")[: n * channel.width].reshape(n, channel.width)
+    bits[np.arange(n), x] = words(source, n) >> np.uint64(63)
+    return bits

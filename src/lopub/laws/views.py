@@ -1,0 +1,74 @@
+"""Vectorised draws of views, with the law of the client's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
+from lopub.laws.draws import DrawnWords, RandomWords, uniform_below, words
+
+Mask = NDArray[np.bool_]
+"""shape (n, n_attributes): which attributes each report covers."""
+
+
+Many = Callable[[Any, tuple[int, ...], int, RandomWords], Mask]
+"""(rule, sizes, how many reports, random words) -> their views, at once."""
+MANY: dict[str, Many] = {}
+"""By the rule's kind. A rule that is not here is drawn one report at a time, by its own `draw`."""
+
+
+def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    """Views of n reports, drawn without looking at any record."""
+    return MANY.get(rule.kind, _one_by_one)(rule, sizes, n, source)
+
+
+def _one_by_one(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    randomness, mask = DrawnWords(source), np.zeros((n, len(sizes)), dtype=bool)
+    for row in range(n):
+        mask[row, list(rule.draw(sizes, randomness))] = True
+    return mask
+
+
+def _random_orders(n: int, d: int, source: RandomWords) -> NDArray[np.int64]:
+    """n uniformly random orders of d attributes."""
+    return np.argsort(words(source, n, d), axis=1)
+
+
+def _all(rule: AllAttributes, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    return np.ones((n, len(sizes)), dtype=bool)
+
+
+def _sampled(rule: Sample, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    mask = np.zeros((n, len(sizes)), dtype=bool)
+    np.put_along_axis(mask, _random_orders(n, len(sizes), source)[:, : rule.n_sampled], True, axis=1)
+    return mask
+
+
+def _filled(rule: Fill, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    """The walk of `Fill.draw`, one step for all reports at a time."""
+    orders = _random_orders(n, len(sizes), source)
+    size_of = np.array(sizes, dtype=np.int64)
+    mask = np.zeros((n, len(sizes)), dtype=bool)
+    product = np.ones(n, dtype=np.int64)
+    for step in range(len(sizes)):
+        position = orders[:, step]
+        size = size_of[position]
+        # Division instead of multiplication: the product of large sizes could pass 63 bits.
+        takes = np.ones(n, dtype=bool) if step < 2 else product <= rule.cells // size
+        mask[np.arange(n), position] = takes
+        product = np.where(takes, product * size, product)
+    return mask
+
+
+def _listed(rule: Listed, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
+    sets = np.zeros((len(rule.sets), len(sizes)), dtype=bool)
+    for i, view in enumerate(rule.sets):
+        sets[i, list(view)] = True
+    drawn = uniform_below(source, np.full(n, sum(rule.weights), dtype=np.int64))
+    mask: Mask = sets[np.searchsorted(np.cumsum(rule.weights), drawn, side="right")]
+    return mask
+
+
+MANY |= {AllAttributes.kind: _all, Sample.kind: _sampled, Fill.kind: _filled, Listed.kind: _listed}

@@ -1,0 +1,132 @@
+"""Which attributes depend on each other: DependencyGraph, the paper's way (Algorithms 4 and 5) or by held-out gain."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from lopub.errors import DomainError
+from lopub.inference.joint import Probabilities
+
+Pair = tuple[int, int]
+"""Positions of two attributes, ascending."""
+LEAST_GAIN = 3.0
+"""Nats of held-out log-likelihood over independence from which two attributes count as dependent."""
+
+
+@dataclass(frozen=True)
+class DependencyGraph:
+    """Which pairs are taken to depend on each other, and how strongly."""
+
+    n_attributes: int
+    measure: Literal["mutual information", "held-out gain"]
+    edges: tuple[Pair, ...]
+    """Publicly known pairs, then strongest first; pairs that were assumed and not looked at come last."""
+    strengths: Mapping[Pair, float]
+    """In nats, of every pair that was looked at."""
+
+    @property
+    def n_pairs(self) -> int:
+        return self.n_attributes * (self.n_attributes - 1) // 2
+
+    @property
+    def n_saved(self) -> int:
+        """Pairs that pruning kept from being estimated."""
+        return self.n_pairs - len(self.strengths)
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """Which attributes' pairs are looked at (Algorithm 5); all other pairs are decided without.
+
+    find: "dependence" looks among the attributes of most entropy and takes the rest as independent, for tables with larger
+    domains; "independence" looks among those of least entropy and takes the rest as dependent, for binary tables. rank and
+    rounding: the paper's text, tables and algorithm differ, so both are offered: its text ranks by entropy per candidate, its
+    algorithm by entropy; its algorithm floors the number of attributes, its tables fit rounding half up.
+    """
+
+    find: Literal["dependence", "independence"] = "dependence"
+    rank: Literal["entropy", "entropy_per_candidate"] = "entropy"
+    rounding: Literal["half_up", "floor"] = "half_up"
+
+    def __post_init__(self) -> None:
+        choices = {
+            "find": ("dependence", "independence"),
+            "rank": ("entropy", "entropy_per_candidate"),
+            "rounding": ("half_up", "floor"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise DomainError(f"{name} must be {' or '.join(allowed)}, got {getattr(self, name)!r}")
+
+    def kept(self, marginals: Sequence[Probabilities], phi: float) -> tuple[int, ...]:
+        """The attributes whose pairs are looked at, ascending."""
+        check_phi(phi)
+        wanted = len(marginals) * (1 - phi)
+        n_kept = math.floor(wanted + 0.5 + 1e-9) if self.rounding == "half_up" else math.floor(wanted + 1e-9)
+        values = [entropy(marginal) / (len(marginal) if self.rank == "entropy_per_candidate" else 1) for marginal in marginals]
+        sign = -1 if self.find == "dependence" else 1
+        ranked = sorted(range(len(marginals)), key=lambda position: (sign * values[position], position))
+        return tuple(sorted(ranked[:n_kept]))
+
+
+def entropy(marginal: Probabilities) -> float:
+    """In nats."""
+    positive = marginal[marginal > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+def mutual_information(joint: Probabilities) -> float:
+    """Of the two attributes of a joint, in nats (the paper's I)."""
+    return max(0.0, entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.reshape(-1)))
+
+
+def threshold(size: int, other_size: int, phi: float) -> float:
+    """tau = min(|A| - 1, |B| - 1) phi^2 / 2, in nats."""
+    return min(size - 1, other_size - 1) * phi**2 / 2
+
+
+def check_phi(phi: float) -> None:
+    if not 0 <= phi <= 1:
+        raise DomainError(f"phi must lie in 0..1, got {phi:g}")
+
+
+def pairs_to_check(marginals: Sequence[Probabilities], phi: float, pruning: Pruning | None = None) -> list[Pair]:
+    """The pairs whose joint has to be estimated: all of them, or those that pruning leaves."""
+    check_phi(phi)
+    return list(combinations(range(len(marginals)) if pruning is None else pruning.kept(marginals, phi), 2))
+
+
+def paper_graph(
+    sizes: Sequence[int],
+    joints: Mapping[Pair, Probabilities],
+    phi: float,
+    pruning: Pruning | None = None,
+    *,
+    known: Sequence[Pair] = (),
+) -> DependencyGraph:
+    """Algorithm 4: an edge where the mutual information reaches its threshold. joints: of the pairs to check. known: edges in
+    any case, because their joint is public knowledge."""
+    check_phi(phi)
+    strengths = {pair: mutual_information(joint) for pair, joint in joints.items() if pair not in known}
+    found = [pair for pair, value in strengths.items() if value >= threshold(sizes[pair[0]], sizes[pair[1]], phi)]
+    assumed = []
+    if pruning is not None and pruning.find == "independence":
+        assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths and pair not in known]
+    edges = (*known, *_strongest_first(found, strengths), *assumed)
+    return DependencyGraph(len(sizes), "mutual information", edges, strengths)
+
+
+def gain_graph(
+    n_attributes: int, gains: Mapping[Pair, float], least_gain: float = LEAST_GAIN, *, known: Sequence[Pair] = ()
+) -> DependencyGraph:
+    """An edge where held-out reports are explained better by so many nats than by independence. known: edges in any case."""
+    found = [pair for pair, gain in gains.items() if gain >= least_gain]
+    return DependencyGraph(n_attributes, "held-out gain", (*known, *_strongest_first(found, gains)), dict(gains))
+
+
+def _strongest_first(pairs: Sequence[Pair], strengths: Mapping[Pair, float]) -> tuple[Pair, ...]:
+    return tuple(sorted(pairs, key=lambda pair: (-strengths[pair], pair)))

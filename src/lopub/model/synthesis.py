@@ -1,0 +1,118 @@
+"""JunctionTree + clique joints -> Dataset (Algorithm 6)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.dataset import Codes, Dataset
+from lopub.contract.domain import Domain
+from lopub.errors import DomainError
+from lopub.inference.joint import SUM_TOLERANCE, Probabilities
+from lopub.model.junction import Clique, JunctionTree
+
+Cells = NDArray[np.int64]
+
+
+def synthesize(
+    tree: JunctionTree,
+    joints: Sequence[Probabilities],
+    domain: Domain,
+    n_rows: int,
+    rng: np.random.Generator,
+    *,
+    stratified: bool = False,
+) -> Dataset:
+    """Synthetic records: of each clique, in the tree's order, what its separator does not settle, given the separator.
+
+    joints: of each clique, one axis an attribute; sums to one. A separator value that the joint holds impossible, as
+    happens where joints contradict each other, is followed by the joint's marginal. The paper takes the cliques in random
+    order; by running intersection the distribution is the same.
+    stratified: spread the records evenly over the cells instead of drawing each on its own, so that the counts of a
+    clique, given its separator, are within one of those expected. The rows are in random order either way.
+    """
+    _check(tree, joints, domain, n_rows)
+    codes = np.empty((n_rows, len(domain)), dtype=np.uint16, order="F")
+    draw = _stratified if stratified else _independent
+    for clique, separator, joint in zip(tree.cliques, tree.separators, joints, strict=True):
+        rest = tuple(position for position in clique if position not in separator)
+        given = _cells(codes, separator, domain.sizes)
+        drawn = draw(_steps(joint, clique, separator), given, rng)
+        shape = tuple(domain.sizes[position] for position in rest)
+        for position, column in zip(rest, np.unravel_index(drawn, shape), strict=True):
+            codes[:, position] = column
+    return Dataset(domain, codes)
+
+
+def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int) -> None:
+    if n_rows < 1:
+        raise DomainError(f"rows must be at least 1, got {n_rows}")
+    positions = {position for clique in tree.cliques for position in clique}
+    if positions != set(range(len(domain))):
+        raise DomainError(f"the junction tree must cover the domain's {len(domain)} attributes and no other")
+    if len(joints) != len(tree.cliques):
+        raise DomainError(f"joints must be one a clique, {len(tree.cliques)}, got {len(joints)}")
+    for place, (clique, joint) in enumerate(zip(tree.cliques, joints, strict=True)):
+        shape = tuple(domain.sizes[position] for position in clique)
+        if joint.shape != shape:
+            raise DomainError(f"joint {place} must have shape {shape}, got {joint.shape}")
+        total = float(joint.sum())
+        if not abs(total - 1) <= SUM_TOLERANCE or joint.min() < 0:
+            raise DomainError(f"joint {place} must not be negative and sum to 1, got a sum of {total:.6g}")
+
+
+def _cells(codes: Codes, positions: Clique, sizes: Sequence[int]) -> Cells:
+    """The cell of every record in the product of these attributes; 0 where there are none."""
+    cells = np.zeros(len(codes), dtype=np.int64)
+    for position in positions:
+        cells *= sizes[position]
+        cells += codes[:, position]
+    return cells
+
+
+def _steps(joint: Probabilities, clique: Clique, separator: Clique) -> Probabilities:
+    """P(rest given separator), summed up along the rest. Shape (separator cells, rest cells); each row ends at exactly 1."""
+    kept = [axis for axis, position in enumerate(clique) if position in separator]
+    others = [axis for axis, position in enumerate(clique) if position not in separator]
+    n_given = int(np.prod([joint.shape[axis] for axis in kept], dtype=np.int64))
+    table = np.transpose(joint, kept + others).reshape(n_given, -1)
+    impossible = table.sum(axis=1) <= 0
+    if impossible.any():
+        table = np.where(impossible[:, None], table.sum(axis=0), table)
+    steps = np.cumsum(table, axis=1)
+    steps /= steps[:, -1:].copy()
+    return steps
+
+
+def _independent(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Cells:
+    """A cell of the rest for every record, each by a number of its own."""
+    return _inverted(steps, given, rng.random(len(given)))
+
+
+def _stratified(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Cells:
+    """A cell of the rest for every record: systematic sampling among records that share a separator value.
+
+    They take the places of a grid with a random start, in random order.
+    """
+    shuffled = rng.permutation(len(given))
+    by_group = shuffled[np.argsort(given[shuffled].astype(np.min_scalar_type(len(steps))), kind="stable")]
+    sizes = np.bincount(given, minlength=len(steps))
+    groups = np.repeat(np.arange(len(steps)), sizes)
+    ranks = np.arange(len(given)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    levels = (ranks + rng.random(len(steps))[groups]) / sizes[groups]
+    drawn = np.empty_like(given)
+    drawn[by_group] = _inverted(steps, groups, levels)
+    return drawn
+
+
+def _inverted(steps: Probabilities, given: Cells, levels: Probabilities) -> Cells:
+    """The cell of the rest at each level of [0, 1) of its row's steps; never one of probability zero.
+
+    All rows stand one behind the other, row i from i to i + 1, so that one sorted search serves all of them.
+    """
+    n_rows, n_cells = steps.shape
+    line = (steps + np.arange(n_rows)[:, None]).reshape(-1)
+    ends = np.nextafter(np.arange(1, n_rows + 1, dtype=np.float64), 0)  # a sum must not round up into the next row
+    found: Cells = np.searchsorted(line, np.minimum(given + levels, ends[given]), side="right")
+    found -= given * n_cells
+    return found

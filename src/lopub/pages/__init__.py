@@ -1,0 +1,1 @@
+"""Numbers to pictures and pages: one file each, no network."""

@@ -1,0 +1,110 @@
+"""How well the model explains the received reports: predicted against observed counts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lopub.collection.counts import Counts, Integers, form_of
+from lopub.collection.dataset import Dataset
+from lopub.contract.mechanism import Law
+from lopub.contract.view import View
+from lopub.inference.joint import Probabilities
+from lopub.inference.moments import law_of
+from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
+from lopub.laws.codes import code_matrix
+
+MOST_VIEWS = 300
+
+
+@dataclass(frozen=True)
+class FitRow:
+    """One count of what reports said, and what reports of the synthetic people would say on average."""
+
+    attributes: tuple[str, ...]
+    said: str
+    """The noisy answer, or which bit is set."""
+    observed: int
+    predicted: float
+    spread: float
+    """Standard deviation of the observed count if the prediction is right."""
+
+    @property
+    def deviation(self) -> float:
+        """In standard deviations."""
+        return (self.observed - self.predicted) / self.spread if self.spread > 0 else 0.0
+
+
+def fit_rows(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> list[FitRow]:
+    """Of every attribute, and of pairs where reports say pairs. crowd: many records of the model. pairs: positions in the
+    campaign's domain. Jointly randomized bits are compared view by view."""
+    return list(ROWS[form_of(counts.campaign).name](counts, crowd, pairs))
+
+
+def _every_answer(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
+    for part in [*((position,) for position in range(len(counts.campaign.domain))), *pairs]:
+        yield from _answers(counts, crowd, part)
+
+
+def _every_view(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
+    for view in sorted(part for part, _ in counts.tables)[:MOST_VIEWS]:
+        yield from _view_bits(counts, crowd, view)
+
+
+def _every_bit(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
+    for position in range(len(counts.campaign.domain)):
+        yield from _bits(counts, crowd, position)
+
+
+ROWS = {ANSWERS: _every_answer, VIEW_BITS: _every_view, ATTRIBUTE_BITS: _every_bit}
+"""By the form in which reports are counted."""
+
+
+def _answers(counts: Counts, synthetic: Dataset, part: View) -> Iterator[FitRow]:
+    """`direct`: how often each answer, or pair of answers, was said."""
+    joint = _frequencies(synthetic, part)
+    observed, predicted, variance = np.zeros(joint.shape, dtype=np.int64), np.zeros(joint.shape), np.zeros(joint.shape)
+    for noise in counts.noises(part):
+        table = counts.tables[part, noise]
+        chance = joint
+        for axis, position in enumerate(part if not counts.campaign.jointly else part[:1]):
+            keep = bulk_of(counts.campaign.mechanism).keep(counts.campaign, position, noise)
+            spread = chance.mean(axis=axis, keepdims=True) if not counts.campaign.jointly else 1 / joint.size
+            chance = keep * chance + (1 - keep) * spread
+        observed += table.counts.sum(axis=0)
+        predicted += table.n_reports * chance
+        variance += table.n_reports * chance * (1 - chance)
+    names = tuple(synthetic.domain.names[position] for position in part)
+    texts = [synthetic.domain.attributes[position].texts for position in part]
+    for cell in np.ndindex(*joint.shape):
+        said = ", ".join(texts[axis][code] or "(missing)" for axis, code in enumerate(cell))
+        yield FitRow(names, said, int(observed[cell]), float(predicted[cell]), float(np.sqrt(variance[cell])))
+
+
+def _bits(counts: Counts, synthetic: Dataset, position: int) -> Iterator[FitRow]:
+    """How often each bit of a separately randomized attribute was set, for each size of view."""
+    for noise in counts.noises((position,)):
+        table = counts.tables[(position,), noise]
+        law, _ = law_of(counts.campaign, position, noise)
+        name = synthetic.domain.names[position]
+        yield from _rows((name,), table.counts, table.n_reports, law, _frequencies(synthetic, (position,)))
+
+
+def _view_bits(counts: Counts, synthetic: Dataset, view: View) -> Iterator[FitRow]:
+    """How often each bit of a jointly randomized view was set."""
+    table = counts.tables[view, 0]
+    law = counts.campaign.channels(view)[0].law()
+    names = tuple(synthetic.domain.names[position] for position in view)
+    yield from _rows(names, table.counts, table.n_reports, law, _frequencies(synthetic, view).reshape(-1))
+
+
+def _rows(names: tuple[str, ...], ones: Integers, n_reports: int, law: Law, frequencies: Probabilities) -> Iterator[FitRow]:
+    """E[bits] = q + (p - q) C' P."""
+    chance = float(law.q) + float(law.p - law.q) * (frequencies @ code_matrix(law))
+    spread = np.sqrt(n_reports * chance * (1 - chance))
+    for bit in range(len(ones)):
+        yield FitRow(names, f"bit {bit}", int(ones[bit]), float(n_reports * chance[bit]), float(spread[bit]))
+
+
+def _frequencies(synthetic: Dataset, part: View) -> Probabilities:
+    return synthetic.counts([synthetic.domain.names[position] for position in part]) / len(synthetic)

@@ -1,0 +1,67 @@
+"""Margins: what is publicly known of some attributes, and takes the place of what is estimated."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lopub.contract.domain import Domain
+from lopub.errors import DomainError
+from lopub.inference.joint import Fit, JointDistribution, Probabilities
+
+AGREEMENT = 1e-3
+"""How far two known margins may differ on what they share: they are printed with few digits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """Known joints of one or two attributes, by their names in order."""
+
+    known: dict[tuple[str, ...], JointDistribution]
+
+    @classmethod
+    def of(cls, margins: Sequence[JointDistribution], domain: Domain) -> "Margins":
+        """Checked: of attributes of the domain, one or two each, none twice, and not contradicting each other."""
+        known: dict[tuple[str, ...], JointDistribution] = {}
+        for margin in margins:
+            if len(margin.names) > 2:
+                raise DomainError(
+                    f"a public margin is of one or two attributes, got {len(margin.names)}: {', '.join(margin.names)}"
+                )
+            domain.positions(margin.names)
+            ordered = margin.marginal(sorted(margin.names))
+            if ordered.names in known:
+                raise DomainError(f"two public margins are of {' and '.join(ordered.names)}")
+            known[ordered.names] = _certain(ordered)
+        checked = cls(known)
+        checked._check_agreement()
+        return checked
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(sorted(self.known))
+
+    def marginal(self, name: str) -> JointDistribution | None:
+        """What is known of one attribute, be it from a margin of two."""
+        found = [self.known[names].marginal((name,)) for names in sorted(self.known, key=len) if name in names]
+        return _certain(found[0]) if found else None
+
+    def pair(self, names: Sequence[str]) -> Probabilities | None:
+        """What is known of two attributes together, with its axes in the order given."""
+        margin = self.known.get(tuple(sorted(names)))
+        return None if margin is None else margin.marginal(names).probabilities
+
+    def within(self, names: Sequence[str]) -> dict[tuple[int, ...], Probabilities]:
+        """The known margins of some of these attributes, by their places among them."""
+        inside = [known for known in self.names if set(known) <= set(names)]
+        return {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
+
+    def _check_agreement(self) -> None:
+        for name in sorted({name for names in self.known for name in names}):
+            said = [self.known[names].marginal((name,)).probabilities for names in self.names if name in names]
+            if max(float(np.abs(one - said[0]).max()) for one in said) > AGREEMENT:
+                raise DomainError(f"the public margins contradict each other about attribute {name!r}")
+
+
+def _certain(joint: JointDistribution) -> JointDistribution:
+    return replace(joint, standard_errors=np.zeros(joint.probabilities.shape), fit=Fit(method="given"))

@@ -1,0 +1,1 @@
+"""What a publication looks like: page, card, data package, tables, deployment record."""

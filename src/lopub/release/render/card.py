@@ -1,0 +1,229 @@
+"""MODEL_CARD.md: what a publication is, what it is good for and what not, in plain words and with its own numbers."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+from lopub import __version__
+from lopub.contract.budget import epsilon_warning
+from lopub.inference.joint import JointDistribution
+from lopub.model.dependence import LEAST_GAIN, Pair
+from lopub.release.render.wording import (
+    PAPER,
+    abstract,
+    citation,
+    day_of,
+    margins_in_words,
+    mechanism_in_words,
+    one_line,
+    shown_epsilon,
+    title_of,
+)
+from lopub.release.stages import Publication
+from lopub.release.summary import dependence, in_doubt, independent_pairs
+
+MOST_LISTED = 20
+"""Pairs that are named; more are in estimates/dependence.csv."""
+_SPECIAL = set("\\`*_{}[]<>|~$&^!")
+_OPENING = re.compile(r"(\d*)([-#+=:.)])")
+"""What makes a heading, a list or a rule of a line that it opens."""
+_TURNING = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Signs that turn the direction of what follows them, and could make a card read otherwise than it is."""
+
+
+def model_card(publication: Publication) -> str:
+    """The card as Markdown."""
+    sections = {
+        "What it is": _what(publication),
+        "Intended use": _use(),
+        "Not to be used for": _misuse(),
+        "Privacy": _privacy(publication),
+        "How it was made": _making(publication),
+        "Accuracy, as far as the reports tell": _accuracy(publication),
+        "Limitations": _limitations(publication),
+        "Citation": [plain(citation(publication)), f"Method after: {plain(PAPER)}."],
+        "Licence": _licence(publication),
+    }
+    parts = [f"# {plain(title_of(publication.campaign))}"]
+    for title, paragraphs in sections.items():
+        parts += [f"## {title}", *paragraphs]
+    return "\n\n".join(parts) + "\n"
+
+
+def plain(text: str) -> str:
+    """Any text as one line of Markdown that shows it, whatever signs it holds.
+
+    >>> plain("a|b <i>")
+    'a\\\\|b \\\\<i\\\\>'
+    """
+    shown = ("\ufffd" if c in _TURNING or unicodedata.category(c) == "Cc" else c for c in one_line(text))
+    escaped = "".join(f"\\{c}" if c in _SPECIAL else c for c in shown)
+    return _OPENING.sub(r"\1\\\2", escaped, count=1) if _OPENING.match(escaped) else escaped
+
+
+# ---- sections: each a list of paragraphs
+
+
+def _what(publication: Publication) -> list[str]:
+    own = plain(publication.campaign.terms.description)
+    first, last = day_of(publication.first_slot), day_of(publication.last_slot)
+    days = (
+        f"The reports were made from {first} to {last}."
+        if first and last
+        else "On which days the reports were made is not known."
+    )
+    n_refused = sum(publication.refused.values())
+    counted = f"{publication.n_reports:,} reports were used, {n_refused:,} refused. {days}"
+    files = (
+        "`data/` holds the records, `estimates/` what they rest on, `campaign.json` the questions and the noise, `manifest.json`"
+        " the settings and the hash of every file."
+    )
+    return [*([own] if own else []), plain(abstract(publication)), counted, files]
+
+
+def _use() -> list[str]:
+    return [
+        "Statistics about the crowd: frequencies of answers, how attributes depend on each other. Trying out an analysis;"
+        " teaching; software that needs data of this shape. Where a number matters, take it from `estimates/`, with its"
+        " standard error."
+    ]
+
+
+def _misuse() -> list[str]:
+    return [
+        _bullets(
+            [
+                "Decisions about a person. No record is one, and none was ever seen.",
+                "Finding out who took part, or what somebody answered.",
+                "Rare values and small groups whose estimate is below its standard error.",
+                "Significance tests on the synthetic records as if they were answers: the noise of the reports is larger than the"
+                " sampling error that such a test knows of.",
+            ]
+        )
+    ]
+
+
+def _privacy(publication: Publication) -> list[str]:
+    campaign = publication.campaign
+    rows = [[plain(name), shown_epsilon(campaign, name)] for name in campaign.domain.names]
+    promise = (
+        "Every report was randomized on its owner's device with local differential privacy,"
+        f" **epsilon {shown_epsilon(campaign)}** in total (an upper bound, delta 0). Whatever two records are compared, the odds"
+        " that an observer of one report gives to one over the other change by at most the factor e^epsilon. All that is"
+        " published is computed from the reports, and from what is public anyway, and costs no further privacy."
+    )
+    limits = (
+        "Not protected: that somebody took part and on which day; several campaigns or several reports of one person, whose"
+        " epsilons add up; conclusions about everybody that the published statistics allow."
+    )
+    each = "Of one attribute, all other answers being the same, the whole report reveals at most:"
+    weak = epsilon_warning(campaign.loss)
+    warning = [f"Beware: {weak}."] if weak else []
+    return [promise, *warning, limits, each, _table(["attribute", "epsilon"], rows)]
+
+
+def _making(publication: Publication) -> list[str]:
+    settings, graph, tree = publication.settings, publication.graph, publication.model.tree
+    rule = (
+        f"held-out reports are explained better by at least {LEAST_GAIN:g} nats than by independence"
+        if publication.phi is None
+        else f"the estimated mutual information reaches the paper's threshold for phi = {publication.phi:g}"
+    )
+    facts = [
+        f"Noise: {plain(mechanism_in_words(publication.campaign))}.",
+        f"Joint distributions: method {settings.method}. Structure: {settings.structure}; an edge where {rule}.",
+        f"Dependency graph: {len(graph.edges):,} edges among {graph.n_pairs:,} pairs, of which {graph.n_saved:,} were not"
+        " estimated.",
+        f"Junction tree: {len(tree.cliques):,} cliques of at most {publication.most_cells:,} cells;"
+        f" {len(publication.dropped):,} edges were dropped for that cap.",
+        f"Records: {len(publication.synthetic):,} in each of {settings.copies:,} tables, drawn along the tree with seed"
+        f" {settings.seed}; LoPub {__version__}.",
+        *([plain(margins)] if (margins := margins_in_words(publication)) else []),
+    ]
+    strongest = f"Strongest edges ({graph.measure}, nats):"
+    edges = [strongest, _pairs(publication, graph.edges)] if graph.edges else ["No dependence stood out of the noise."]
+    dropped = ["Dropped edges, which the records do not show directly:", _pairs(publication, publication.dropped)]
+    return [_bullets(facts), *edges, *(dropped if publication.dropped else [])]
+
+
+def _accuracy(publication: Publication) -> list[str]:
+    head = ["attribute", "candidates", "reports", "largest standard error", "values below their standard error"]
+    rows = [_marginal_row(marginal) for marginal in publication.marginals]
+    misfit = dependence(publication)["largest_misfit"]
+    means = (
+        "between the pairs within a clique and the pairs as they were estimated"
+        if publication.settings.structure == "calibrated"
+        else "by which a clique's joint was moved to agree with its neighbour"
+    )
+    lead = "Nobody holds the true answers, so this is what the noise and the fit say. Frequencies of single attributes:"
+    fit = f"Largest misfit: {misfit:.4f}, the average variant distance (0: none, 1: complete) {means}."
+    return [lead, _table(head, rows), fit, *_independence(publication)]
+
+
+def _independence(publication: Publication) -> list[str]:
+    """Where the table might as well have been made of independent attributes."""
+    graph = publication.graph
+    n_blind = len(graph.strengths) - len(set(graph.edges) & set(graph.strengths))
+    blind = f"{n_blind:,} of {len(graph.strengths):,} estimated pairs are no edge: the records show no direct dependence there."
+    if publication.settings.structure != "calibrated":
+        return [f"{blind} Whether independence would have done as well was not measured."]
+    pairs = independent_pairs(publication)
+    named = [f"{plain(one)} – {plain(other)}" for one, other in pairs]
+    said = f"{blind} For {len(pairs):,} of them independence explained held-out reports as well{':' if pairs else '.'}"
+    return [said, _few(named)] if pairs else [said]
+
+
+def _limitations(publication: Publication) -> list[str]:
+    number = "one drawn evenly inside its bin" if publication.settings.numbers == "draw" else "the label of its bin"
+    return [
+        _bullets(
+            [
+                "Dependence among three or more attributes is kept within cliques only, mostly as far as pairs imply it.",
+                "Pairs in no common clique are tied together only through the attributes between them.",
+                "People chose to take part; the table describes those who did. False reports cannot be told from true ones.",
+                f"A number that was asked in bins is published as {number}.",
+            ]
+        )
+    ]
+
+
+def _licence(publication: Publication) -> list[str]:
+    licence = plain(publication.campaign.terms.licence)
+    return [licence or "The campaign states none; ask whoever published this before you pass it on."]
+
+
+# ---- Markdown
+
+
+def _marginal_row(marginal: JointDistribution) -> list[str]:
+    errors = np.full(marginal.probabilities.shape, np.nan) if marginal.standard_errors is None else marginal.standard_errors
+    known = errors[~np.isnan(errors)]
+    largest = f"{known.max():.4g}" if known.size else "not known"
+    n_below = int(in_doubt(marginal).sum())
+    name = plain(marginal.names[0])
+    reports = "known" if marginal.fit.method == "given" else f"{marginal.fit.n_reports:,}"
+    return [name, f"{marginal.probabilities.size:,}", reports, largest, f"{n_below:,}"]
+
+
+def _pairs(publication: Publication, pairs: Sequence[Pair]) -> str:
+    """The first few pairs with their strength."""
+    names, strengths = publication.names, publication.graph.strengths
+    figures = [f"{strengths[pair]:.4g}" if pair in strengths else "assumed" for pair in pairs]
+    return _few([f"{plain(names[a])} – {plain(names[b])}: {figure}" for (a, b), figure in zip(pairs, figures, strict=True)])
+
+
+def _few(items: Sequence[str]) -> str:
+    more = [f"and {len(items) - MOST_LISTED:,} more, see `estimates/dependence.csv`"] if len(items) > MOST_LISTED else []
+    return _bullets([*items[:MOST_LISTED], *more])
+
+
+def _bullets(items: Sequence[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The first column to the left, figures to the right."""
+    rule = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))

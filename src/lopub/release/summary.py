@@ -1,0 +1,140 @@
+"""The figures of a publication in one place: what its page, its card and its readers cite."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.budget import epsilon_warning
+from lopub.forecast.design import MEAN_DEVIATION
+from lopub.forecast.expectation import expected
+from lopub.inference.joint import JointDistribution
+from lopub.release.stages import Publication
+
+MOSTLY = 0.5
+WELL_WITHIN = 2.0
+"""Standard deviations within which about 95 % of all counts should be if the model fits."""
+
+
+MOST_EXPONENT = 14.0
+"""Above this epsilon a factor is told as a power of ten."""
+
+
+def warnings_of(publication: Publication) -> list[str]:
+    """What a reader must know before anything else; empty where all is well."""
+    found, figures = [], support(publication)
+    if weak := epsilon_warning(publication.campaign.loss):
+        found.append(weak)
+    if figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"]:
+        found.append("most shares are below their own standard error: this publication is mostly noise")
+    if publication.graph.n_pairs and not publication.graph.edges:
+        found.append("no dependence stands out of the noise: the table is made of independent attributes")
+    if publication.odd_coverage:
+        odd = publication.odd_coverage[0]
+        found.append(
+            f"{odd.observed:,} reports cover {' and '.join(odd.attributes)}, where the campaign's draw gives about"
+            f" {odd.expected:,.0f}: some reports did not draw what they cover, as fakes would that aim at these estimates"
+        )
+    return found
+
+
+def summary(publication: Publication) -> dict[str, Any]:
+    """Every headline number, ready for JSON."""
+    return {
+        "privacy": privacy(publication),
+        "reports": {"accepted": publication.n_reports, "refused": sum(publication.refused.values())},
+        "synthetic_rows": len(publication.synthetic),
+        "copies": len(publication.copies),
+        "errors": errors(publication),
+        "dependence": dependence(publication),
+        "support": support(publication),
+        "fit": fit(publication),
+        "margins": [list(names) for names in publication.margins],
+    }
+
+
+def privacy(publication: Publication) -> dict[str, Any]:
+    """Epsilon, in total and by attribute, and what it lets an observer of one report conclude at most."""
+    campaign = publication.campaign
+    return {
+        "epsilon": campaign.epsilon,
+        "epsilon_of": {name: campaign.epsilon_of(name) for name in campaign.domain.names},
+        "odds_factor": math.exp(campaign.epsilon) if campaign.epsilon <= MOST_EXPONENT else None,
+        "odds_factor_power_of_ten": math.ceil(campaign.epsilon / math.log(10)),
+        "certainty_from_half": 1 / (1 + math.exp(-campaign.epsilon)),
+    }
+
+
+def errors(publication: Publication) -> dict[str, Any]:
+    """Mean AVD of an attribute and of a pair: expected before anything was collected, and estimated from the standard errors."""
+    score = expected(publication.campaign)
+    return {
+        "expected_marginals": score.marginal_error(publication.n_reports),
+        "estimated_marginals": _mean_avd(publication.marginals),
+        "expected_pairs": score.shrunk_pair_error(publication.n_reports) if publication.pairs else None,
+        "estimated_pairs_before_shrinking": _mean_avd(list(publication.pairs.values())) if publication.pairs else None,
+    }
+
+
+def _mean_avd(joints: Sequence[JointDistribution]) -> float | None:
+    """From normal errors; None where there are no standard errors."""
+    known = [MEAN_DEVIATION * float(np.nansum(joint.standard_errors)) for joint in joints if joint.standard_errors is not None]
+    return min(1.0, float(np.mean(known))) if known else None
+
+
+def dependence(publication: Publication) -> dict[str, Any]:
+    """How many pairs depend on each other, and what the cap left out."""
+    graph, sizes = publication.graph, [joint.size for joint in publication.model.joints]
+    return {
+        "pairs": graph.n_pairs,
+        "pairs_saved": graph.n_saved,
+        "edges": len(graph.edges),
+        "dropped_edges": len(publication.dropped),
+        "cliques": len(sizes),
+        "largest_clique_cells": int(max(sizes)),
+        "most_cells": publication.most_cells,
+        "largest_misfit": float(max(publication.model.misfits)),
+        "cliques_with_more_than_pairs": sum(publication.model.refined),
+    }
+
+
+def support(publication: Publication) -> dict[str, Any]:
+    """What the reports cannot tell: cells below their own standard error, pairs that might as well be independent."""
+    return {
+        "marginal_cells": sum(joint.probabilities.size for joint in publication.marginals),
+        "marginal_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.marginals),
+        "pair_cells": sum(joint.probabilities.size for joint in publication.pairs.values()),
+        "pair_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.pairs.values()),
+        "independent_pairs": len(independent_pairs(publication)),
+    }
+
+
+def independent_pairs(publication: Publication) -> list[tuple[str, str]]:
+    """Pairs for which independence explained held-out reports as well; empty where that was not measured."""
+    names = publication.names
+    return [(names[a], names[b]) for (a, b), joint in sorted(publication.pairs.items()) if joint.fit.gain == 0]
+
+
+def _in_doubt(joint: JointDistribution) -> int:
+    return int(in_doubt(joint).sum())
+
+
+def in_doubt(joint: JointDistribution) -> NDArray[np.bool_]:
+    """Cells whose estimate is below its standard error, or that were held at zero."""
+    errors = joint.standard_errors
+    if errors is None:
+        return np.zeros(joint.probabilities.shape, dtype=bool)
+    doubtful: NDArray[np.bool_] = (joint.probabilities < errors) | np.isnan(errors)
+    return doubtful
+
+
+def fit(publication: Publication) -> dict[str, Any]:
+    """How the reports agree with what reports of the synthetic people would say."""
+    deviations = np.array([row.deviation for row in publication.fit])
+    return {
+        "counts": len(deviations),
+        "share_within_two_deviations": float((np.abs(deviations) <= WELL_WITHIN).mean()) if len(deviations) else None,
+        "largest_deviation": float(np.abs(deviations).max()) if len(deviations) else None,
+    }

@@ -1,0 +1,118 @@
+"""A publication as a directory, whole or not at all."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from lopub import __version__
+from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Binned, Domain
+from lopub.files import whole_directory
+from lopub.release.numbers import drawn
+from lopub.release.render.html import report_html
+from lopub.release.render.package import package_files
+from lopub.release.render.tables import as_json, estimates
+from lopub.release.stages import Publication
+
+ARROW_TYPES = {"boolean": pa.bool_(), "integer": pa.int64()}
+"""By type of the Table Schema. A binned number is its bin's text, or drawn, and then a number already."""
+FORMAT = 1
+"""Of the directory's layout, as the manifest names it."""
+
+
+def write_publication(publication: Publication, path: str | Path, *, force: bool = False) -> None:
+    """Write all files; the same reports and settings give the same bytes."""
+    with whole_directory(Path(path), mark="manifest.json", force=force) as directory:
+        _write_copies(publication, directory / "data")
+        for name, content in estimates(publication).items():
+            _write(directory / "estimates" / name, content)
+        _write(directory / "campaign.json", publication.campaign.canonical_bytes)
+        _write(directory / "report.html", report_html(publication))
+        for name, content in package_files(publication, directory).items():
+            _write(directory / name, content)
+        _write(directory / "manifest.json", as_json(manifest(publication, directory)))
+
+
+def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
+    """What was published, from what, how, and the hashes of all files."""
+    campaign, settings = publication.campaign, publication.settings
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    pruning = settings.pruning
+    return {
+        "format": FORMAT,
+        "lopub": __version__,
+        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon},
+        "reports": {
+            "accepted": publication.n_reports,
+            "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},
+            "first_slot": publication.first_slot,
+            "last_slot": publication.last_slot,
+        },
+        "settings": {
+            "method": settings.method,
+            "stop": settings.stop,
+            "structure": settings.structure,
+            "phi": publication.phi,
+            "pruning": None if pruning is None else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},
+            "most_cells": publication.most_cells,
+            "rows": len(publication.synthetic),
+            "copies": settings.copies,
+            "numbers": settings.numbers,
+            "margins": [list(names) for names in publication.margins],
+            "seed": settings.seed,
+        },
+        "files": {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+    }
+
+
+def _write_copies(publication: Publication, directory: Path) -> None:
+    """synthetic.csv and .parquet; further copies are numbered from 2."""
+    directory.mkdir()
+    for number, copy in enumerate(publication.copies, start=1):
+        table = _table(publication, copy, number)
+        stem = "synthetic" if number == 1 else f"synthetic-{number}"
+        with open(directory / f"{stem}.csv", "wb") as file:
+            pa.csv.write_csv(_texts(table), file, pa.csv.WriteOptions(quoting_style="needed"))
+        pa.parquet.write_table(_typed(table, copy.domain), directory / f"{stem}.parquet", compression="zstd")
+
+
+def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
+    """The records as they are published: binned numbers as labels or, on request, as numbers drawn inside their bins."""
+    table = copy.to_arrow()
+    if publication.settings.numbers == "draw":
+        for place, attribute in enumerate(copy.domain.attributes):
+            if isinstance(attribute, Binned):
+                rng = np.random.default_rng([publication.settings.seed, number, place, 1])
+                values = drawn(attribute, copy.codes[:, place], rng)
+                table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
+    return table
+
+
+def _typed(table: pa.Table, domain: Domain) -> pa.Table:
+    """The table for parquet, which knows types: booleans and integers as such, no answer as null."""
+    for place, attribute in enumerate(domain.attributes):
+        if attribute.type in ARROW_TYPES:
+            column = table.column(place).combine_chunks()
+            values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
+            table = table.set_column(place, attribute.name, values.take(column.indices))
+    return table
+
+
+def _texts(table: pa.Table) -> pa.Table:
+    """The table for csv, which knows no dictionaries; a missing answer is an empty field."""
+    columns = {}
+    for name in table.column_names:
+        column = table[name]
+        plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        columns[name] = plain.fill_null("") if pa.types.is_string(plain.type) else plain
+    return pa.table(columns)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content)

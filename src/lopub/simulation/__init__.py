@@ -1,5 +1,0 @@
-"""Dataset -> ReportBatch: many clients at once; for experiments only. A real client is on a person's device."""
-
-from lopub.simulation.clients import BLOCK_REPORTS, simulate, simulate_blocks
-
-__all__ = ["BLOCK_REPORTS", "simulate", "simulate_blocks"]

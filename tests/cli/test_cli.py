@@ -1,0 +1,137 @@
+"""The command line as a user meets it: real processes, exit codes, one sentence for a mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DRAFT = {
+    "name": "alumni",
+    "schema": {
+        "fields": [
+            {"name": "gender", "type": "string", "categories": ["F", "M"]},
+            {"name": "age", "type": "integer", "constraints": {"minimum": 25, "maximum": 60}},
+            {"name": "pay", "type": "number", "bins": {"edges": ["0", "10", "20.50"]}},
+            {"name": "happy", "type": "boolean", "constraints": {"required": False}},
+        ]
+    },
+}
+
+
+def lopub(*arguments: str, cwd: Path | None = None, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "lopub", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.fixture
+def draft(tmp_path: Path) -> Path:
+    path = tmp_path / "draft.json"
+    path.write_text(json.dumps(DRAFT, indent=2))
+    return path
+
+
+@pytest.fixture
+def campaign(draft: Path) -> Path:
+    path = draft.with_name("campaign.json")
+    assert lopub("campaign", "make", str(draft), "-o", str(path), "--epsilon", "4").returncode == 0
+    return path
+
+
+def refused(result: subprocess.CompletedProcess[str]) -> str:
+    """The one sentence of a refusal."""
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_show_prints_every_field_with_its_epsilon(campaign: Path):
+    shown = lopub("campaign", "show", str(campaign)).stdout
+    for words in ("gender", "25, 26, 27, 28 … 60", "(10, 20.5]", "(missing)", "4.000 in total", "at most", "bytes"):
+        assert words in shown
+
+
+def test_show_as_json_can_be_read_by_programs(campaign: Path):
+    shown = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)
+    assert shown["epsilon"] <= 4
+    assert shown["attributes"][3]["candidates"] == ["false", "true", ""]
+
+
+def test_check_confirms_the_id_that_was_announced(campaign: Path):
+    shown = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)
+    assert lopub("campaign", "check", str(campaign), "--id", shown["id"]).stdout == f"ok: campaign {shown['id']}\n"
+
+
+def test_check_refuses_a_file_that_was_changed_after_its_id_was_taken(campaign: Path):
+    taken = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)["id"]
+    campaign.write_bytes(campaign.read_bytes().replace(b'"minimum":25', b'"minimum":24'))
+    assert "its bytes were changed" in refused(lopub("campaign", "check", str(campaign), "--id", taken))
+
+
+def test_check_refuses_a_file_that_an_editor_made_pretty(campaign: Path):
+    campaign.write_text(json.dumps(json.loads(campaign.read_text()), indent=1))
+    assert "not canonical" in refused(lopub("campaign", "check", str(campaign)))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "0"], "epsilon must be above 0"),
+        (["--epsilon", "-1"], "epsilon must be above 0"),
+        (["--epsilon", "much"], "epsilon must be a number above 0"),
+        (["--flip-probability", "1"], "flip_probability must lie between 0 and 1"),
+        (["--flip-probability", "0.5", "--bits", "8", "--hashes", "9"], "hashes must lie in 1..8"),
+        (["--flip-probability", "0.5", "--bits", "4", "--hashes", "2"], "give 6 filters, too few for 36 candidates"),
+        (["--epsilon", "1", "--view", "sample:0"], "needs k in 1..4"),
+        (["--epsilon", "1", "--view", "sample:5"], "needs k in 1..4"),
+        (["--epsilon", "1", "--view", "fill:3"], "at least 4 cells"),
+        (["--epsilon", "1", "--view", "some"], "view must be all, sample:K or fill:CELLS"),
+        (["--epsilon", "1", "--mechanism", "magic"], "mechanism must be one of bloom, direct, hashed, subset, unary"),
+        (["--epsilon", "1", "--mechanism", "direct", "--bits", "8"], "belong to mechanism 'bloom'"),
+        ([], "give either epsilon or flip_probability"),
+    ],
+)
+def test_make_refuses_a_wish_that_cannot_be_with_one_sentence(draft: Path, options: list[str], words: str):
+    output = draft.with_name("out.json")
+    assert words in refused(lopub("campaign", "make", str(draft), "-o", str(output), *options))
+    assert [path.name for path in draft.parent.iterdir()] == ["draft.json"]
+
+
+def test_make_refuses_an_output_that_exists_unless_forced(draft: Path, campaign: Path):
+    before = campaign.read_bytes()
+    command = ["campaign", "make", str(draft), "-o", str(campaign), "--epsilon", "2"]
+    assert "exists already" in refused(lopub(*command))
+    assert campaign.read_bytes() == before
+    assert lopub(*command, "--force").returncode == 0
+    assert campaign.read_bytes() != before
+
+
+def test_make_refuses_a_directory_that_is_not_there(draft: Path):
+    output = draft.parent / "nowhere" / "campaign.json"
+    assert "cannot write" in refused(lopub("campaign", "make", str(draft), "-o", str(output), "--epsilon", "2"))
+
+
+def test_wrong_usage_exits_with_2():
+    assert lopub("campaign", "show").returncode == 2
+    assert lopub("no-such-command").returncode == 2
+
+
+def test_every_command_has_help_with_an_example():
+    for command in ("make", "show", "check"):
+        assert "Example:" in lopub("campaign", command, "--help").stdout
+
+
+def test_without_the_command_line_extra_the_script_says_what_to_install():
+    """-S leaves out site-packages, as on a machine with the bare client."""
+    source = Path(__file__).parents[2] / "src"
+    code = f"import sys; sys.path.insert(0, {str(source)!r}); from lopub.__main__ import main; main()"
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'lopub[cli]'" in refused(result)
+
+
+def test_a_closed_pipe_is_no_mistake(campaign: Path):
+    command = f"{sys.executable} -m lopub campaign show {campaign} | true"
+    result = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in result.stderr

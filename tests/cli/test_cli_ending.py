@@ -1,0 +1,173 @@
+"""How commands end: with the right code whatever other threads do, by Ctrl-C, and where nobody reads what they print."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_cli import DRAFT, refused
+
+from load import FULL
+from lopub.collection.catalogue import ALUMNI
+
+RUNS = 500 if FULL else 20
+SLOW_THREAD = """
+import atexit, sys, threading, time
+atexit.register(lambda: print("told at the end"))
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+sys.argv = ["lopub", *sys.argv[1:]]
+from lopub.__main__ import main
+main()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "draft.json").write_text(json.dumps(DRAFT))
+    (tmp_path / "empty.csv").write_text("a,b\n")
+    (tmp_path / "full.csv").write_text("a,b\n1,2\n2,3\n")
+    ALUMNI.people(300, seed=1).write_csv(tmp_path / "people.csv")
+    return tmp_path
+
+
+def started(folder: Path, *arguments: str, interrupts: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
+    """interrupts: what the starter does about SIGINT; these tests may run where it is ignored."""
+    command = [sys.executable, "-m", "lopub", *arguments]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupts),
+    )
+
+
+# ---- the exit code
+
+
+def test_a_refusal_ends_with_its_own_code_every_time(folder: Path):
+    """A thread of Arrow's that still held a Python object while Python ended made this SIGABRT, about once in 13 to 40 runs.
+    Four at a time, so that threads have to wait for a processor."""
+    for _ in range(RUNS // 4):
+        runs = [started(folder, "evaluate", "empty.csv", "full.csv") for _ in range(4)]
+        for run in runs:
+            _, said = run.communicate()
+            assert (run.returncode, said) == (1, "lopub: empty.csv has a header but no records\n")
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_stream_that_the_starter_closed_does_not_matter(folder: Path, closed: int):
+    command = [sys.executable, "-m", "lopub", "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"]
+    run = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, preexec_fn=lambda: os.close(closed), check=False)
+    assert run.returncode == 0 and (folder / "c.json").exists()
+
+
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_what_cannot_be_printed_is_not_a_success(folder: Path, as_json: list[str]):
+    started(folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4").communicate()
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "lopub", "campaign", "show", "c.json", *as_json]
+        run = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert run.returncode == 1 and run.stderr == "lopub: cannot write to standard output: No space left on device\n"
+
+
+def test_arrow_reads_tables_from_memory_of_its_own():
+    """Reading a Python object, its threads take hold of Python, and may do so while it ends."""
+    from lopub.collection.dataset import _stream
+
+    data = b"a,b\n1,2\n"
+    stream = _stream(data)
+    assert stream.read() == data
+    assert stream.closed is False
+
+
+def test_what_is_to_run_at_the_end_runs_and_threads_in_the_background_do_not_hold_it_up():
+    command = [sys.executable, "-c", SLOW_THREAD, "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout.endswith("told at the end\n")
+
+
+def test_an_error_of_ours_still_shows_its_traceback():
+    code = "import lopub.cli; lopub.cli.run = lambda: 1 / 0; from lopub.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
+
+
+# ---- Ctrl-C
+
+
+@pytest.mark.parametrize("tenths", range(1, 40) if FULL else (0, 5, 15))
+def test_an_interrupt_ends_with_130_and_nothing_else(folder: Path, tenths: int):
+    """While packages load, and while the command is at work. Before LoPub's first line is read, Python itself answers."""
+    before = sorted(path.name for path in folder.iterdir())
+    run = started(folder, "demo", "--out", "demo")
+    while not loaded(run.pid):
+        time.sleep(0.005)
+    time.sleep(tenths / 10)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert len(said.splitlines()) <= 1 and "Traceback" not in said
+    assert [path for path in folder.rglob("*") if path.name.startswith(".")] == []
+    assert before == sorted(path.name for path in folder.iterdir() if path.name != "demo")
+
+
+def loaded(pid: int) -> bool:
+    """Whether a process is at LoPub's own lines by now: packages that it needs are in memory."""
+    return "numpy" in Path(f"/proc/{pid}/maps").read_text()
+
+
+def test_a_command_whose_starter_ignores_interrupts_goes_on(folder: Path):
+    """As in the background of a shell script."""
+    run = started(folder, "campaign", "show", "nowhere.json", interrupts=signal.SIG_IGN)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    assert run.returncode == 1
+
+
+# ---- nobody reads on
+
+
+def piped(folder: Path, command: str) -> tuple[int, str]:
+    """The exit code of a command whose output nobody reads, and what it says on standard error."""
+    shell = f"{sys.executable} -m lopub {command} | true; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        ("plan draft.json --people 5000 --epsilon 4 -o made.json", "made.json"),
+        ("plan draft.json --people 5000 --epsilon 4 --json -o made.json", "made.json"),
+        ("campaign make draft.json --epsilon 4 -o made.json", "made.json"),
+        ("evaluate full.csv full.csv --json -o scores.json", "scores.json"),
+        ("evaluate full.csv full.csv -o scores", "scores/evaluation.json"),
+    ],
+)
+def test_what_is_asked_for_is_written_although_nobody_reads_what_is_printed(folder: Path, command: str, output: str):
+    code, said = piped(folder, command)
+    assert code == 0 and "Traceback" not in said
+    assert (folder / output).is_file()
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "campaign --help"])
+def test_help_that_nobody_reads_is_no_mistake(folder: Path, command: str):
+    assert piped(folder, command) == (0, "")
+
+
+def test_a_refusal_keeps_its_code_although_nobody_reads_on(folder: Path):
+    code, said = piped(folder, "campaign show nowhere.json")
+    assert code == 1 and said.startswith("lopub: cannot read campaign nowhere.json")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_one_sentence(folder: Path):
+    command = f"{sys.executable} -m lopub --version > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert "cannot write to standard output: No space left on device" in refused(done)

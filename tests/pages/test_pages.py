@@ -1,0 +1,158 @@
+"""What a page says is what the files beside it say; plots and pages are the same bytes for the same numbers."""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lopub import evaluate, make_campaign, publish, simulate, write_publication
+from lopub.collection.catalogue import ALUMNI
+from lopub.collection.dataset import Dataset
+from lopub.contract.terms import Terms
+from lopub.evaluation.page import scorecard_html, write_scorecard
+from lopub.forecast.request import Wish
+from lopub.pages import plots
+from lopub.release.render.html import report_html
+
+
+@pytest.fixture(scope="module")
+def people() -> Dataset:
+    return ALUMNI.people(3000, seed=1)
+
+
+def published(people: Dataset, wish: Wish, **settings: Any):
+    return publish(simulate(people, make_campaign(people.domain, Terms(name="alumni"), wish), seed=1), **settings)
+
+
+def numbers_in(directory: Path) -> set[float]:
+    """Every number in a csv or JSON file."""
+    found: set[float] = set()
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            for inner in value.values():
+                walk(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                walk(inner)
+            found.add(float(len(value)))  # how many there are can be counted
+        elif isinstance(value, int | float):
+            found.add(float(value))
+
+    for path in directory.rglob("*.json"):
+        walk(json.loads(path.read_text()))
+    for path in directory.rglob("*.csv"):
+        if path.parent.name != "data":
+            for row in csv.reader(path.read_text().splitlines()):
+                found.update(float(cell) for cell in row if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell))
+    return found
+
+
+def numbers_on(page: bytes) -> list[float]:
+    return [float(value) for value in re.findall(r'<data value="([^"]*)"', page.decode())]
+
+
+WISHES = {
+    "direct": Wish(epsilon=6),
+    "subset": Wish(epsilon=3),
+    "bloom": Wish(flip_probability=0.5),
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_every_number_on_the_report_is_in_a_file(people: Dataset, name: str, tmp_path: Path):
+    write_publication(published(people, WISHES[name]), tmp_path / "p")
+    shown = numbers_on((tmp_path / "p" / "report.html").read_bytes())
+    known = numbers_in(tmp_path / "p")
+    assert len(shown) > 200
+    assert not [value for value in shown if value not in known]
+
+
+def test_every_number_on_the_papers_report_is_in_a_file(people: Dataset, tmp_path: Path):
+    write_publication(published(people, Wish(epsilon=6), structure="paper", method="em", most_cells=200), tmp_path / "p")
+    known = numbers_in(tmp_path / "p")
+    assert not [value for value in numbers_on((tmp_path / "p" / "report.html").read_bytes()) if value not in known]
+
+
+def test_every_number_on_the_scorecard_is_in_a_file(people: Dataset, tmp_path: Path):
+    synthetic = ALUMNI.people(2000, seed=2)
+    write_scorecard(evaluate(people, synthetic), people, synthetic, tmp_path / "s")
+    shown = numbers_on((tmp_path / "s" / "report.html").read_bytes())
+    known = numbers_in(tmp_path / "s")
+    assert len(shown) > 100
+    assert not [value for value in shown if value not in known]
+
+
+def test_no_number_stands_on_a_page_unmarked_in_a_table(people: Dataset):
+    """A cell that is a number alone must carry its exact value."""
+    page = report_html(published(people, Wish(epsilon=6))).decode()
+    body = page[: page.index('id="sample"')]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", body)
+    assert not [cell for cell in cells if re.fullmatch(r"-?[\d.,]+( %)?", cell)]
+
+
+def test_the_same_numbers_give_the_same_page(people: Dataset):
+    first, second = (report_html(published(people, Wish(epsilon=6))) for _ in range(2))
+    assert first == second
+    scores = evaluate(people, people, classifiers=False)
+    assert scorecard_html(scores, people, people) == scorecard_html(scores, people, people)
+
+
+def test_a_page_holds_no_script_and_no_address(people: Dataset):
+    page = report_html(published(people, Wish(epsilon=6))).decode()
+    assert "<script" not in page
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page)
+
+
+def test_a_report_without_dependence_says_so():
+    rng = np.random.default_rng(1)
+    people = ALUMNI.people(600, seed=1)
+    shuffled = Dataset(people.domain, np.stack([rng.permutation(column) for column in people.codes.T], axis=1))
+    page = report_html(published(shuffled, Wish(epsilon=1))).decode()
+    assert "Independence would have done as well" in page
+
+
+# ---- plots
+
+
+def test_two_pictures_on_a_page_share_no_id():
+    values = np.array([[np.nan, 0.5], [0.5, np.nan]])
+    pictures = [plots.heat_map(values, ["a", "b"], name=name, description="d", scale="s") for name in ("one", "two")]
+    ids = [set(re.findall(r'id="([^"]+)"', picture)) for picture in pictures]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+
+
+def test_a_picture_is_described_and_wears_the_pages_colours():
+    picture = plots.graph(["a", "b", "c"], {(0, 1): 2.0}, name="g", description='three "things"')
+    assert 'aria-label="three &quot;things&quot;"' in picture
+    assert "var(--ink)" in picture
+    assert "#010101" not in picture
+
+
+@pytest.mark.parametrize("label", ["$x$", "收入", "عربى", "a" * 300, "<b>", "100 %", "\\alpha", "_{x}"])
+def test_labels_that_fonts_or_formulas_would_stumble_over_are_drawn(label: str):
+    values = np.array([[np.nan, 0.5], [0.5, np.nan]])
+    for picture in (
+        plots.heat_map(values, [label, "b"], name="h", description="d", scale="s"),
+        plots.graph([label, "b"], {(0, 1): 1.0}, name="g", description="d"),
+        plots.tree([f"{label}\nb", "b"], [None, 0], name="t", description="d"),
+    ):
+        assert picture.startswith("<svg")
+        assert "<b>" not in picture
+
+
+def test_a_tree_puts_parents_over_the_middle_of_their_children():
+    depth, place = plots._tree_places([None, 0, 0, 2, 2, None])
+    assert depth == [0, 1, 1, 2, 2, 0]
+    assert place[0] == (place[1] + place[2]) / 2
+    assert place[2] == (place[3] + place[4]) / 2
+    assert len(set(zip(depth, place, strict=True))) == 6
+
+
+def test_neighbours_stand_beside_each_other_on_the_circle():
+    assert plots._round_order(4, {(0, 2): 5.0, (1, 2): 1.0}) == [0, 2, 1, 3]

@@ -1,0 +1,311 @@
+"""The paper's evaluation: cells are kept, runs repeat, and the committed page says what its csv files say."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lopub import Categorical, Dataset, Domain
+from lopub.cli import app
+from lopub.errors import DomainError, StoreError
+from lopub.inference import Study
+from lopub.inference.joint import avd
+from lopub.model.dependence import mutual_information
+from lopub.reproduce import QUICK, cells_of, measure, write_tables
+from lopub.reproduce.baselines import formula_bits
+from lopub.reproduce.cells import Cell, keep, kept
+from lopub.reproduce.claims import PRUNING, claims, claims_csv, claims_from_csv
+from lopub.reproduce.crowds import bloom_reports, held_out, sampled
+from lopub.reproduce.estimation import random_sets, true_joint
+from lopub.reproduce.figures import Row, figures, from_csv, rows_of, to_csv
+from lopub.reproduce.loops import _likelihoods, _reports, _step, loop_seconds
+from lopub.reproduce.page import page, picture
+from lopub.reproduce.run import CELLS
+from lopub.reproduce.settings import FULL, TABLES, scale_of
+from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trusted_table
+
+DOCS = Path(__file__).parents[2] / "docs"
+needs_tables = pytest.mark.skipif("LOPUB_DATA" not in os.environ, reason="the public tables are not here: LOPUB_DATA is not set")
+CELL = Cell(experiment="pruning", table="adult", seed=3, x="0.2", method="true counts")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\w)")
+
+
+def small_table(n: int = 600, seed: int = 5) -> Dataset:
+    """Three attributes; the first two go together."""
+    rng = np.random.default_rng(seed)
+    domain = Domain(tuple(Categorical(name=name, values=("x", "y", "z")) for name in "abc"))
+    first = rng.integers(0, 3, n)
+    second = np.where(rng.random(n) < 0.8, first, rng.integers(0, 3, n))
+    return Dataset(domain, np.stack([first, second, rng.integers(0, 3, n)], axis=1).astype(np.uint16))
+
+
+# ---- cells
+
+
+def test_what_a_cell_measured_is_kept_to_the_last_digit(tmp_path):
+    keep(tmp_path, CELL, {"loss": 0.1 + 0.2})
+    assert kept(tmp_path, CELL) == {"loss": 0.1 + 0.2}
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"values": 3}', '{"values": {"loss": "x"}}', "[]"])
+def test_a_damaged_cell_is_measured_again(tmp_path, text):
+    (tmp_path / CELL.file_name).write_text(text)
+    assert kept(tmp_path, CELL) is None
+
+
+def test_cells_of_different_size_do_not_share_a_file():
+    assert CELL.file_name != replace(CELL, size=7).file_name != replace(CELL, seed=4).file_name
+
+
+def test_no_two_cells_of_a_run_share_a_file():
+    for scale in (QUICK, FULL):
+        every = cells_of(["estimation", "identification", "pruning", "classification", "privacy", "baselines"], scale)
+        assert len({cell.file_name for cell in every}) == len(every)
+
+
+def test_a_full_run_takes_the_papers_hundred_sets():
+    assert FULL.sets_a_seed * FULL.estimation_seeds == 100
+
+
+def test_an_unknown_experiment_is_refused():
+    with pytest.raises(DomainError, match="there is no experiment 'fame'; choose among estimation, identification"):
+        cells_of(["fame"], QUICK)
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(DomainError, match="scale must be one of full, quick, got 'huge'"):
+        scale_of("huge")
+
+
+# ---- experiments
+
+
+def test_samples_and_what_is_held_out_share_no_record():
+    table = small_table()
+    numbered = Dataset(
+        Domain((Categorical(name="row", values=tuple(map(str, range(600)))),)), np.arange(600, dtype=np.uint16)[:, None]
+    )
+    one, other = sampled(numbered, 0.3, 1), held_out(numbered, 0.3, 1)
+    assert len(one) == len(other) == 180 and not set(one.column("row")) & set(other.column("row"))
+    assert len(sampled(table, 1.0, 1)) == 600
+
+
+def test_random_sets_are_different_and_repeat():
+    found = random_sets(6, 2, 100, 1)
+    assert sorted(found) == list(combinations(range(6), 2))
+    assert found == random_sets(6, 2, 100, 1) != random_sets(6, 2, 100, 2)
+
+
+def test_the_plain_loop_takes_the_steps_of_em():
+    """It is timed as Algorithm 1, so it must be Algorithm 1."""
+    reports = bloom_reports(small_table(), 16, "0.5", 1)[np.arange(4)]
+    study = Study(reports)
+    laws = [channel.law() for channel in study.campaign.channels((0, 1, 2))][:2]
+    codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows] for law in laws]
+    likelihoods = [_likelihoods(report, codes, 0.25) for report in _reports(study, (0, 1))]
+    step = np.array(_step(likelihoods)).reshape(3, 3).T  # the loop counts with the first attribute fastest
+    _, counts = study.evidence((0, 1)).step(np.full((3, 3), 1 / 9))
+    assert np.abs(step - counts / counts.sum()).max() < 1e-6
+    assert loop_seconds(study, (0, 1), 10) > 0
+
+
+def test_a_trusted_server_without_noise_publishes_the_pairs_that_depend():
+    table = small_table(20_000)
+    made = trusted_table(table, structure="paper", epsilon=None, seed=1)
+    assert avd(true_joint(made, (0, 1)), true_joint(table, (0, 1))) < 0.001
+
+
+def test_the_noise_of_a_trusted_server_has_the_stated_scale():
+    """Laplace noise of scale b has mean absolute value b; a person moves two counts of each of the cliques."""
+    table = Dataset(small_table().domain, np.zeros((50_000, 3), dtype=np.uint16))
+    cliques = [(0, 1, 2)] * 40
+    joints = noisy_joints(table, cliques, 0.5, np.random.default_rng(1))
+    clipped = [joint.reshape(-1)[1:] / joint.reshape(-1)[0] * 50_000 for joint in joints]
+    assert np.mean(clipped) == pytest.approx(2 * 40 / 0.5 / 2, rel=0.1)  # the negative half is cut to zero
+
+
+def test_no_neighbour_moves_mutual_information_by_more_than_its_sensitivity():
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        n = int(rng.integers(5, 30))
+        pairs = rng.integers(0, 3, (n, 2))
+        joint = np.zeros((3, 3))
+        np.add.at(joint, (pairs[:, 0], pairs[:, 1]), 1)
+        other = joint.copy()
+        other[tuple(pairs[0])] -= 1
+        other[tuple(rng.integers(0, 3, 2))] += 1
+        moved = abs(mutual_information(joint / n) - mutual_information(other / n))
+        assert moved <= information_sensitivity(n) + 1e-12
+
+
+def test_rappor_sends_by_the_product_and_lopub_by_the_sum():
+    assert formula_bits("RAPPOR", (16, 16)) / formula_bits("Fanti et al.", (16, 16)) == pytest.approx(256 / 32)
+    assert formula_bits("direct, jointly", (16, 16)) == 8
+
+
+# ---- figures and page
+
+
+def test_a_figure_shows_means_and_spreads_over_seeds():
+    figure = next(figure for figure in figures() if figure.name == "svm_adult")
+    cells = {
+        Cell(experiment="classification", table="adult", seed=seed, x="0.5", method="EM_JD"): {"svm": value, "seconds": 1.0}
+        for seed, value in enumerate((0.5, 0.7))
+    }
+    assert rows_of(figure, cells) == [Row("0.5", "EM_JD", "svm", "0.6000", "0.1414", "2")]
+
+
+def test_rows_survive_their_csv():
+    rows = [Row("0.5", "Lasso+EM_JD", "avd", "0.1000", "0.0100", "4"), Row("0.9", "shrunk, gain", "avd", "0.2", "0", "1")]
+    assert from_csv(to_csv(rows)) == rows
+
+
+def test_a_picture_draws_every_method():
+    figure = next(figure for figure in figures() if figure.name == "forest_adult")
+    rows = [Row(x, method, "random_forest", "0.5", "0.1", "2") for x in ("0.1", "0.9") for method in ("EM_JD", "calibrated")]
+    drawn = picture(figure, [*rows, Row("0", "not private", "random_forest", "0.7", "0", "2")])
+    assert all(text in drawn for text in ("EM_JD", "calibrated", "not private", "Random forest classification rate (Adult)"))
+    assert drawn == picture(figure, [*rows, Row("0", "not private", "random_forest", "0.7", "0", "2")])
+
+
+def committed_tables() -> dict[str, list[Row]]:
+    folder = DOCS / "reproduction"
+    paths = {figure.name: folder / f"{figure.name}.csv" for figure in figures()}
+    return {name: from_csv(path.read_text()) for name, path in paths.items() if path.is_file()}
+
+
+def test_all_figures_of_a_full_run_are_committed():
+    assert set(committed_tables()) == {figure.name for figure in figures()}
+    drawn = {figure.name for figure in figures() if figure.experiment != "pruning"}
+    assert {path.stem for path in (DOCS / "reproduction").glob("*.svg")} == drawn
+
+
+def test_the_committed_page_is_made_of_the_committed_files_alone():
+    found = claims_from_csv((DOCS / "reproduction" / "claims.csv").read_text())
+    assert page(found, committed_tables()) == (DOCS / "reproduction.md").read_text()
+
+
+def test_the_committed_claims_follow_from_the_committed_figures():
+    assert claims_csv(claims(committed_tables())) == (DOCS / "reproduction" / "claims.csv").read_text()
+
+
+def test_every_number_of_the_page_stands_in_a_committed_csv():
+    text = "".join(path.read_text() for path in sorted((DOCS / "reproduction").glob("*.csv")))
+    known = set(NUMBER.findall(text.replace(",", " ")))
+    body = re.sub(r"\]\([^)]*\)|^#.*$|`[^`]*`", " ", (DOCS / "reproduction.md").read_text(), flags=re.MULTILINE)
+    numbers = NUMBER.findall(body.replace(",", " "))
+    assert len(numbers) > 500
+    assert {number for number in numbers if number not in known} <= {"1"}  # "Algorithm 1"
+
+
+def test_pruning_on_adult_is_the_papers_in_the_committed_figures():
+    rows = {(row.x, row.value): float(row.mean) for row in committed_tables()["pruning_adult"]}
+    phis = TABLES["adult"].pruning_phis
+    for phi, wanted, pairs in zip(phis, (100, 38, 24, 14, 6), PRUNING["adult"]["pairs_pruned"], strict=True):
+        assert abs(rows[phi, "dependences"] - wanted) <= max(2, 0.1 * wanted)
+        assert rows[phi, "pairs_pruned"] == float(pairs)
+    assert all(row.seeds == "20" for row in committed_tables()["pruning_adult"])
+
+
+def test_the_page_tells_what_is_worse_better_and_out_of_reach():
+    text = (DOCS / "reproduction.md").read_text()
+    for title in ("Worse than the paper says", "Better than the paper says", "Could not be reproduced, or in part only"):
+        section = text.split(f"## {title}\n")[1].split("\n## ")[0]
+        assert section.count("\n- ") >= 1, title
+
+
+# ---- runs
+
+TINY = replace(
+    QUICK,
+    flips=("0.5",),
+    epsilons=("8",),
+    setups=("planned, shrunk",),
+    privacy_tables=("retail",),
+    estimation_seeds=1,
+    pruning_seeds=2,
+)
+
+
+@needs_tables
+def test_two_runs_give_the_same_csv_files(tmp_path):
+    chosen = [cell for cell in cells_of(["estimation", "pruning", "privacy", "baselines"], TINY) if cell.table != "tpce"]
+    for name in ("one", "other"):
+        write_tables(measure(chosen, tmp_path / name), tmp_path / name)
+    files = {path.name for path in (tmp_path / "one/reproduction").glob("*.csv")}
+    assert len(files) >= 8
+    timed = {f"{figure.name}.csv" for figure in figures() if figure.timed} | {"claims.csv"}
+    for name in sorted(files - timed):
+        one, other = ((tmp_path / run / "reproduction" / name).read_bytes() for run in ("one", "other"))
+        assert one == other, name
+
+
+@needs_tables
+def test_pruning_on_adult_is_the_papers_when_measured_anew(tmp_path):
+    chosen = [cell for cell in cells_of(["pruning"], FULL) if cell.table == "adult"]
+    values = measure(chosen, tmp_path)
+    for phi, wanted in zip(TABLES["adult"].pruning_phis, (100, 38, 24, 14, 6), strict=True):
+        found = np.mean([own["dependences"] for cell, own in values.items() if cell.x == phi])
+        assert abs(found - wanted) <= max(2, 0.1 * wanted)
+
+
+@needs_tables
+def test_a_run_that_is_stopped_goes_on_where_it_was(tmp_path):
+    command = [sys.executable, "-m", "lopub", "reproduce", "identification", "-o", str(tmp_path / "out"), "--quick"]
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    store, deadline = tmp_path / "out" / CELLS, time.monotonic() + 120
+    while not (store.is_dir() and list(store.glob("*.json"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    assert run.returncode == 130 and before
+    assert re.search(r"stopped: \d+ of 7 cells are kept in .*; run the same command to go on", said)
+    assert not (tmp_path / "out/reproduction.md").exists()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and "7 cells measured or kept" in done.stdout
+    after = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
+    assert before.items() <= after.items() and len(after) == 7
+    assert not list(store.glob(".*.part"))
+
+
+@needs_tables
+def test_the_processes_of_a_run_that_is_killed_end_with_it(tmp_path):
+    command = [sys.executable, "-m", "lopub", "reproduce", "identification", "-o", str(tmp_path / "out"), "--quick"]
+    run = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    store, deadline = tmp_path / "out" / CELLS, time.monotonic() + 120
+    while not (store.is_dir() and list(store.glob("*.json"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    run.kill()
+    run.wait()
+    while any(alive(worker) for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert workers and not any(alive(worker) for worker in workers)
+
+
+def alive(pid: str) -> bool:
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def test_missing_tables_are_told_before_any_work(tmp_path):
+    result = CliRunner().invoke(app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path / "out")])
+    assert isinstance(result.exception, StoreError)
+    assert "there is no table 'adult'" in str(result.exception)
+
+
+def test_a_page_of_another_origin_is_not_overwritten(tmp_path):
+    (tmp_path / "reproduction.md").write_text("mine")
+    result = CliRunner().invoke(app, ["reproduce", "pruning", "--data", str(tmp_path), "-o", str(tmp_path)])
+    assert isinstance(result.exception, StoreError)
+    assert "use --force" in str(result.exception) and (tmp_path / "reproduction.md").read_text() == "mine"

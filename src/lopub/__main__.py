@@ -40,7 +40,7 @@ def _run() -> int:
         return 1
     from lopub.cli import run
 
-    run()
+    run(own_process=True)
     return 0
 
 

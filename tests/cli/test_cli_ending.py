@@ -93,7 +93,7 @@ def test_what_is_to_run_at_the_end_runs_and_threads_in_the_background_do_not_hol
 
 
 def test_an_error_of_ours_still_shows_its_traceback():
-    code = "import lopub.cli; lopub.cli.run = lambda: 1 / 0; from lopub.__main__ import main; main()"
+    code = "import lopub.cli; lopub.cli.run = lambda own_process: 1 / 0; from lopub.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
 

@@ -22,12 +22,17 @@ def __getattr__(name: str) -> Any:
     return app
 
 
-def run() -> None:
-    """Run the command line; a user's mistake ends in one sentence, and Ctrl-C in none, never in a traceback."""
-    survive_closed_pipes()
+def run(*, own_process: bool = False) -> None:
+    """Run the command line; a user's mistake ends in one sentence, and Ctrl-C in none, never in a traceback.
+
+    own_process: nothing else runs in it, so its streams and signals may be taken over.
+    """
+    if own_process:
+        survive_closed_pipes()
     try:
         app = _app()
-        _take_interrupts()
+        if own_process:
+            _take_interrupts()
         app(prog_name="lopub")
     except LopubError as error:
         refuse(error)

@@ -14,7 +14,7 @@ from lopub.contract.mechanism import Law
 from lopub.contract.view import View
 from lopub.errors import CampaignError, NeedsReports
 from lopub.inference.contingency import Contingency
-from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, em_map, run_accelerated
+from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, STALLED, TOLERANCE, em_map, run_accelerated, settled
 from lopub.inference.evidence import Evidence, Part
 from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
 from lopub.inference.joint import Probabilities
@@ -74,7 +74,8 @@ def likeliest(evidence: Evidence) -> Probabilities:
     """The marginal that explains the evidence best."""
     start = np.full(evidence.shape, 1 / evidence.shape[0])
     slack = ROUNDING * evidence.n_reports
-    return run_accelerated(em_map(evidence), start, tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack).joint
+    found = run_accelerated(em_map(evidence), start, tolerance=TOLERANCE, most=MOST_EVALUATIONS, slack=slack, patience=STALLED)
+    return settled(em_map(evidence, exact=True), found, tolerance=TOLERANCE, most=MOST_EVALUATIONS).joint
 
 
 # ---- answers

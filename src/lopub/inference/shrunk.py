@@ -33,7 +33,7 @@ MOST_COPIED = 2**22
 TRIAL_TOLERANCE = 1e-5
 """Of the fits that are only compared on held-out reports: their log-likelihood settles sooner than their cells."""
 
-FINISH = 24
+FINISH = 40
 """Exact evaluations of the chosen fit, at most: a tenth of what the search for the strength takes."""
 
 

@@ -52,7 +52,7 @@ Rate = Annotated[
 ]
 MechanismName = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="bloom, unary, subset or direct.", rich_help_panel="Privacy"),
+    typer.Option("--mechanism", metavar="NAME", help="bloom, unary, subset, direct or hashed.", rich_help_panel="Privacy"),
 ]
 ViewText = Annotated[
     str | None,

@@ -33,7 +33,7 @@ def count(
 
     Example: `lopub count campaign.json monday.parquet tuesday.parquet -o counts.parquet`
     """
-    if output.suffix != ".parquet":
+    if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
     if output.exists() and not force:
         raise StoreError(f"{output} exists already; choose another name or use --force")

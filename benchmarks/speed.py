@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from lopub import AllAttributes, Categorical, Dataset, Domain, ReportBatch, Terms, Wish, estimate, make_campaign, simulate
 from lopub.collection.batch import write_reports
 from lopub.collection.simulation import simulate_blocks
-from lopub.inference import Reports
+from lopub.inference.basis import Reports
 from lopub.inference.em import ROUNDING, em_map, run_accelerated, run_plain
 from lopub.inference.evidence import Evidence
 from simulate import best

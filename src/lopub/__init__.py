@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lopub.evaluation import Evaluation, evaluate
     from lopub.forecast.poisoning import poisoning_bound
     from lopub.forecast.request import Wish, make_campaign
-    from lopub.inference import estimate, estimate_pairs
+    from lopub.inference import Study, estimate, estimate_pairs
     from lopub.inference.joint import JointDistribution
     from lopub.planning import Plan, Population, plan
     from lopub.release import Publication, publish, write_publication
@@ -66,7 +66,7 @@ _HOMES = {
         "TooFewReports",
         "TryLater",
     ),
-    "inference": ("estimate", "estimate_pairs"),
+    "inference": ("Study", "estimate", "estimate_pairs"),
     "evaluation": ("Evaluation", "evaluate"),
     "collection.infer": ("infer_domain",),
     "inference.joint": ("JointDistribution",),
@@ -118,6 +118,7 @@ __all__ = [
     "Schedule",
     "Spent",
     "StoreError",
+    "Study",
     "Terms",
     "TooFewReports",
     "Translation",

@@ -24,7 +24,8 @@ from lopub.collection.simulation import simulate
 from lopub.contract.mechanism.direct import DirectChannel
 from lopub.contract.view import View
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, StoreError
-from lopub.inference import Reports, Study
+from lopub.inference import Study
+from lopub.inference.basis import Reports
 from lopub.laws import bulk_of
 from lopub.laws.compiling import compiled
 

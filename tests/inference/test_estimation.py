@@ -28,7 +28,8 @@ from lopub import (
     simulate,
 )
 from lopub.contract.mechanism.direct import DirectChannel
-from lopub.inference import Reports, Study
+from lopub.inference import Study
+from lopub.inference.basis import Reports
 from lopub.inference.em import TOLERANCE, em_map, run_accelerated, run_plain
 from lopub.inference.evidence import EVERY_FOLD
 from lopub.inference.joint import product_of
@@ -196,10 +197,11 @@ def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: Wish, method: s
     """A small last step does not say so: at strong noise it is a thousandth of what is left."""
     campaign = make_campaign(DOMAIN, Terms(name="x"), wish)
     for seed in range(3):
-        study = Study(simulate(people(4000), campaign, seed=seed))
+        batch = simulate(people(4000), campaign, seed=seed)
+        study = Study(batch)
         for clique in itertools.combinations(range(len(DOMAIN)), 2):
             found = study.joint_of(clique, method)
-            evidence = study.evidence(clique)
+            evidence = Reports(batch).evidence(clique)
             if not found.fit.converged or found.fit.strength == np.inf:
                 continue
             if method == "shrunk":  # the fit itself: afterwards it is raked

@@ -26,6 +26,7 @@ from lopub.contract.mechanism import bloom
 from lopub.contract.report import Report, pack
 from lopub.errors import NeedsReports
 from lopub.inference import Study
+from lopub.inference.basis import Reports
 from lopub.inference.lasso import candidate_matrix, debiased_bits, lasso_joint
 
 BITS_SEPARATELY = ["bloom-all", "bloom-sample", "bloom-listed", "unary-symmetric-all", "unary-sample", "subset-sample"]
@@ -205,10 +206,11 @@ def test_a_cell_that_lasso_drops_never_returns_in_hybrid(name: str) -> None:
 @pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample"])
 @pytest.mark.parametrize("names", [("a0", "a1"), ("a1", "a2")])
 def test_hybrid_ends_at_a_likelihood_no_lower_than_it_starts(name: str, names: tuple[str, ...]) -> None:
-    study = Study(batch_of(name, 3_000))
+    batch = batch_of(name, 3_000)
+    study = Study(batch)
     lasso, hybrid = (study.estimate(names, method) for method in ("lasso", "hybrid"))
     assert hybrid.fit.method == "hybrid" and hybrid.fit.converged
-    evidence = study.evidence(DOMAIN.positions(names))
+    evidence = Reports(batch).evidence(DOMAIN.positions(names))
     assert evidence.log_likelihood(hybrid.probabilities) >= evidence.log_likelihood(lasso.probabilities)
     assert evidence.log_likelihood(hybrid.probabilities) >= hybrid.fit.trace[0]
 

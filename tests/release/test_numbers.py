@@ -110,7 +110,7 @@ def test_intervals_of_means_and_quantiles_cover_the_truth(jointly: bool):
         income = np.searchsorted(INCOME.bounds, incomes(1500, rng)) - 1
         years, children = (rng.choice(len(shares), 1500, p=shares) for shares in (YEARS, CHILDREN_SHARES))
         study = Study(simulate(Dataset(NUMBERS, np.stack([years, children, income], axis=1)), campaign, seed=seed))
-        for position, attribute in enumerate(NUMBERS.attributes):
+        for position, attribute in enumerate(study.domain.attributes):
             for row in statistics_of(attribute, study.marginal(position), study.marginal_covariance(position)):
                 assert row.low <= row.value <= row.high
                 hits[row.attribute, row.name] += row.low <= truth[row.attribute, row.name] <= row.high

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from lopub import Categorical, Dataset, Domain
 from lopub.cli import app
 from lopub.errors import DomainError, StoreError
-from lopub.inference import Study
+from lopub.inference.basis import Reports
 from lopub.inference.joint import avd
 from lopub.model.dependence import mutual_information
 from lopub.reproduce import QUICK, cells_of, measure, write_tables
@@ -108,14 +108,13 @@ def test_random_sets_are_different_and_repeat():
 def test_the_plain_loop_takes_the_steps_of_em():
     """It is timed as Algorithm 1, so it must be Algorithm 1."""
     reports = bloom_reports(small_table(), 16, "0.5", 1)[np.arange(4)]
-    study = Study(reports)
-    laws = [channel.law() for channel in study.campaign.channels((0, 1, 2))][:2]
+    laws = [channel.law() for channel in reports.campaign.channels((0, 1, 2))][:2]
     codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows] for law in laws]
-    likelihoods = [_likelihoods(report, codes, 0.25) for report in _reports(study, (0, 1))]
+    likelihoods = [_likelihoods(report, codes, 0.25) for report in _reports(reports, (0, 1))]
     step = np.array(_step(likelihoods)).reshape(3, 3).T  # the loop counts with the first attribute fastest
-    _, counts = study.evidence((0, 1)).step(np.full((3, 3), 1 / 9))
+    _, counts = Reports(reports).evidence((0, 1)).step(np.full((3, 3), 1 / 9))
     assert np.abs(step - counts / counts.sum()).max() < 1e-6
-    assert loop_seconds(study, (0, 1), 10) > 0
+    assert loop_seconds(reports, (0, 1), 10) > 0
 
 
 def test_a_trusted_server_without_noise_publishes_the_pairs_that_depend():

@@ -2,7 +2,6 @@
 
 from lopub.inference.evidence import Evidence
 from lopub.inference.methods import METHODS, Estimator
-from lopub.inference.source import Reports
 from lopub.inference.study import Study, estimate, estimate_pairs
 
-__all__ = ["METHODS", "Estimator", "Evidence", "Reports", "Study", "estimate", "estimate_pairs"]
+__all__ = ["METHODS", "Estimator", "Evidence", "Study", "estimate", "estimate_pairs"]

@@ -86,6 +86,13 @@ class JointDistribution:
         ordered = np.transpose(summed, [kept.index(position) for position in positions])
         return JointDistribution(tuple(self.attributes[i] for i in positions), ordered)
 
+    def in_order(self, names: Sequence[str]) -> "JointDistribution":
+        """The same joint with its attributes in another order, errors and fit included."""
+        axes = self.domain.positions(names)
+        errors = None if self.standard_errors is None else np.transpose(self.standard_errors, axes)
+        attributes = tuple(self.attributes[axis] for axis in axes)
+        return JointDistribution(attributes, np.transpose(self.probabilities, axes), errors, self.fit)
+
     def condition(self, **answers: Value) -> "JointDistribution":
         """The joint of the other attributes among people with these answers."""
         index: list[Any] = [slice(None)] * len(self.attributes)

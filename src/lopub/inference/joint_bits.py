@@ -27,7 +27,7 @@ from lopub.inference.shrunk import shrunk
 from lopub.inference.spread import AT_ZERO, MOST_CELLS, RIDGE
 
 if TYPE_CHECKING:
-    from lopub.inference.source import Reports
+    from lopub.inference.basis import Reports
 
 ROUNDS = 2
 """How often the views' joints and the marginals are fitted in turn; a third time changes little."""

@@ -4,40 +4,16 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lopub.collection.counts import Counts, form_of
+from lopub.collection.counts import form_of
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
 from lopub.contract.view import View
 from lopub.errors import DomainError
 from lopub.inference import em as expectation
-from lopub.inference.evidence import Evidence
+from lopub.inference.basis import Basis as Sources
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of
 from lopub.inference.lasso import lasso_joint
-from lopub.inference.moments import Moments
 from lopub.inference.shrunk import shrunk
 from lopub.inference.spread import MOST_CELLS, errors_from, product_errors, standard_errors
-
-
-class Sources(Protocol):
-    """What an estimator may ask for."""
-
-    domain: Domain
-
-    @property
-    def single_counts(self) -> Counts: ...
-
-    @property
-    def moments(self) -> Moments: ...
-
-    def evidence(self, clique: View) -> Evidence: ...
-
-    def marginal(self, position: int) -> Probabilities: ...
-
-    def marginal_error(self, position: int) -> Probabilities: ...
-
-    def n_covering(self, clique: View) -> int: ...
-
-    def n_touching(self, clique: View) -> int: ...
 
 
 class Estimator(Protocol):

@@ -1,4 +1,4 @@
-"""What reports of each form say about a clique: one reader for each form in which reports are counted."""
+"""What reports of each form say about a clique, and what their counts alone say: one reader for each form of counts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -20,10 +20,11 @@ from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import ALL_FOLDS
 from lopub.inference.kept_cell import KeptCell
+from lopub.inference.spread import free_covariance
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
 
 if TYPE_CHECKING:
-    from lopub.inference.source import Reports
+    from lopub.inference.basis import Basis, CountsAlone, Reports
 
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
@@ -32,7 +33,7 @@ MOST_WORK = 2e7
 
 
 class Reader(ABC):
-    """Turns reports, or their counts, of one form into evidence."""
+    """Says what reports of one form mean, and alone decides what their counts can say."""
 
     form: ClassVar[str]
     known: ClassVar[dict[str, "Reader"]] = {}
@@ -41,17 +42,11 @@ class Reader(ABC):
         super().__init_subclass__(**options)
         Reader.known[cls.form] = cls()
 
+    # ---- reports
+
     @abstractmethod
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         """What reports say about the clique."""
-
-    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
-        """What counts alone say about it."""
-        raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
-
-    def check_counts(self, counts: Counts, clique: View) -> None:
-        """Refuse a clique whose counts say less than its reports would."""
-        return
 
     def marginal(self, reports: "Reports", position: int) -> Probabilities:
         """Maximum likelihood from all reports that cover the attribute, alone or with others."""
@@ -60,6 +55,37 @@ class Reader(ABC):
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         """Whether a clique of so many cells, which so many reports cover, is worth a fit of its own."""
         return n_reports * n_cells <= MOST_WORK
+
+    # ---- counts alone
+
+    def counts_suffice(self, counts: Counts) -> bool:
+        """Whether counts alone give evidence of attributes and pairs; otherwise they are read as linear equations."""
+        return False
+
+    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
+        """What counts alone say about the clique."""
+        raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
+
+    def counted_marginal(self, counted: "CountsAlone", position: int) -> Probabilities:
+        """The marginal of an attribute from counts alone."""
+        return likeliest(counted.evidence((position,))) if counted.has_likelihood else counted.moments.marginal(position)
+
+    def check_counts(self, counts: Counts, clique: View) -> None:
+        """Refuse a clique whose counts say less than its reports would."""
+        return
+
+    # ---- either
+
+    def covariance(self, basis: "Basis", position: int, marginal: Probabilities) -> Probabilities:
+        """Of a marginal's shares. From counts of jointly randomized bits, and where views have too many cells for their
+        information, that of the linear estimate, which is the wider one."""
+        alone = (position,)
+        information = basis.evidence(alone).information(marginal) if basis.has_likelihood else basis.moments.information(alone)
+        if information is not None:
+            return free_covariance(information)
+        knows = basis.campaign.jointly and basis.moments.knows(alone)
+        linear = basis.moments.covariance(alone) if knows else None
+        return linear if linear is not None else np.full((len(marginal),) * 2, np.nan)
 
 
 def reader_of(campaign: Campaign) -> Reader:
@@ -88,6 +114,9 @@ class AnswerReader(Reader):
 
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
+
+    def counts_suffice(self, counts: Counts) -> bool:
+        return True
 
     def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
         return _counted_parts(counts, clique)

@@ -96,6 +96,12 @@ def fitted(
     return run_accelerated(step, start, tolerance=tolerance, most=MOST_EVALUATIONS, slack=slack)
 
 
+def preferred(evidence: Evidence, prior: Probabilities, least_gain: float) -> Probabilities | None:
+    """The joint fitted to the reports and shrunk towards the prior; None where held-out reports do not prefer it by so much."""
+    strength, gain, start = chosen_strength(evidence, prior)
+    return None if gain < least_gain else fitted(evidence, prior, strength, start).joint
+
+
 # ---- the same, compiled, where the evidence is a single matrix
 
 

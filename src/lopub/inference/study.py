@@ -1,4 +1,4 @@
-"""Study: a batch made ready once, and every estimate from it."""
+"""Study: the one door for analysis, from reports or from their counts."""
 
 import os
 import warnings
@@ -15,18 +15,20 @@ from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
+from lopub.contract.attribute import few
+from lopub.contract.domain import Domain
 from lopub.contract.view import View
 from lopub.errors import DomainError, NoiseWarning, TooFewReports
-from lopub.inference.evidence import Evidence
+from lopub.inference.basis import Basis, CountsAlone, Reports
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
-from lopub.inference.marginals import marginal_covariance, marginal_errors
 from lopub.inference.methods import LINEAR, METHODS, Estimator, check_pairs_only
-from lopub.inference.moments import Moments
-from lopub.inference.source import Counted, Reports, Source
+from lopub.inference.shrunk import preferred
 from lopub.inference.spread import expected_error
 
 MOST_CELLS = 2**20
 """Cells of a clique that is estimated as one table."""
+MOST_REFINED_CELLS = 5_000
+"""Cells of a clique that is fitted to the reports as a whole."""
 HOPELESS = 0.5
 """Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
 
@@ -39,7 +41,12 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class Study:
-    """Everything that can be asked of a batch, or of counts. Reports are put in order and marginals are estimated once."""
+    """Everything that can be asked of noisy reports, or of their counts. Each marginal is estimated once.
+
+    Attributes are in the order of their names, whatever order the campaign has them in, so that no result depends on the order
+    of a table's columns: `domain` lists them so, and positions and cliques refer to it. Names may be given in any order; joints
+    come back in that order.
+    """
 
     def __init__(self, data: ReportBatch | Counts) -> None:
         needed = data.campaign.terms.min_reports
@@ -49,144 +56,24 @@ class Study:
             raise TooFewReports(
                 f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(data):,}"
             )
+        self.data = data
         self.campaign = data.campaign
-        self.domain = data.campaign.domain
-        self.source: Source = Counted(data) if isinstance(data, Counts) else Reports(data)
+        self.domain = Domain(tuple(sorted(data.campaign.domain.attributes, key=lambda attribute: attribute.name)))
+        self._basis: Basis = CountsAlone(data) if isinstance(data, Counts) else Reports(data)
 
-    @property
-    def counts(self) -> Counts:
-        return self.source.counts
+    def __len__(self) -> int:
+        """The number of reports."""
+        return len(self.data)
 
-    @property
-    def single_counts(self) -> Counts:
-        """Counts of attributes, or of whole views, at least; see `counts` for all."""
-        return self.source.single_counts
+    def __repr__(self) -> str:
+        made_of = "reports" if self.has_reports else "reports, counted"
+        return f"Study({len(self):,} {made_of}; {len(self.domain)} attributes: {few(self.domain.names)})"
 
-    @property
-    def moments(self) -> Moments:
-        return self.source.moments
-
-    @property
-    def marginals(self) -> dict[int, Probabilities]:
-        """By position; an attribute that nobody reported is not there."""
-        covered = [position for position in range(len(self.domain)) if any(position in view for view in self.source.views)]
-        return {position: self.marginal(position) for position in covered}
-
-    def marginal(self, position: int) -> Probabilities:
-        """Estimated when it is first asked for."""
-        if position not in self._marginals:
-            with one_blas_thread():
-                self._marginals[position] = self.source.marginal(position)
-        return self._marginals[position]
-
-    @cached_property
-    def _marginals(self) -> dict[int, Probabilities]:
-        return {}
-
-    def marginal_error(self, position: int) -> Probabilities:
-        """Standard errors of a marginal."""
-        known = self._marginal_errors
-        if position not in known:
-            known[position] = marginal_errors(self.source, position, self.marginal(position))
-        return known[position]
-
-    def marginal_covariance(self, position: int) -> Probabilities:
-        """Of the shares of a marginal."""
-        return marginal_covariance(self.source, position, self.marginal(position))
-
-    @cached_property
-    def _marginal_errors(self) -> dict[int, Probabilities]:
-        return {}
-
-    def evidence(self, clique: View) -> Evidence:
-        """What the reports say about a clique of positions."""
-        return self.source.evidence(clique)
-
-    def n_covering(self, clique: View) -> int:
-        """How many reports cover all of these attributes."""
-        return self.source.n_covering(clique)
-
-    def n_touching(self, clique: View) -> int:
-        """How many reports cover at least one of these attributes."""
-        return self.source.n_touching(clique)
-
-    def clique(self, names: Sequence[str]) -> View:
-        """The positions of these attributes, checked."""
-        if not names:
-            raise DomainError("name at least one attribute to estimate")
-        positions = self.domain.positions(names)
-        if len(set(positions)) < len(positions):
-            raise DomainError(f"a clique names attribute {_repeated(names)!r} twice")
-        cells = int(np.prod([float(self.domain.sizes[position]) for position in positions]))
-        if cells > MOST_CELLS:
-            raise DomainError(
-                f"these {len(names)} attributes have {cells:,} cells together; at most {MOST_CELLS:,} can be estimated at once"
-            )
-        return tuple(sorted(positions))
+    # ---- by name
 
     def estimate(self, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
         """The joint of these attributes, in the order given."""
-        joint = self.joint_of(self.clique(names), method, **options)
-        order = [joint.names.index(name) for name in names]
-        errors = None if joint.standard_errors is None else np.transpose(joint.standard_errors, order)
-        attributes = tuple(joint.attributes[i] for i in order)
-        return JointDistribution(attributes, np.transpose(joint.probabilities, order), errors, joint.fit)
-
-    def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
-        """The joint of a clique of positions, in domain order."""
-        with one_blas_thread():
-            return self._joint_of(clique, method, options)
-
-    def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
-        estimator = self._estimator(method)
-        for position in clique:
-            if not self.n_covering((position,)):
-                raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
-        if method == "product" or (len(clique) == 1 and method == "shrunk"):
-            marginal = METHODS["product"](self, clique)
-            return replace(marginal, fit=replace(marginal.fit, method=method))
-        self._check_counts_suffice(clique, method)
-        if self.n_covering(clique) or method == "lasso":
-            return estimator(self, clique, **options)
-        return self._from_parts(clique, method, options)
-
-    def _check_counts_suffice(self, clique: View, method: str) -> None:
-        """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
-        if method == "moments":
-            check_pairs_only(self.campaign, clique)
-        if method not in LINEAR:
-            self.source.check(clique)
-
-    def _estimator(self, method: str) -> Estimator:
-        if method not in METHODS:
-            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        return METHODS[method]
-
-    def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
-        """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
-        covered = {tuple(p for p in clique if p in view) for view in self.source.views}
-        largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
-        joints = [self._joint_of(part, method, options) for part in largest]
-        axes = [tuple(clique.index(position) for position in part) for part in largest]
-        start = product_of([self.marginal(position) for position in clique])
-        fitted = raked(start, axes, [joint.probabilities for joint in joints])
-        attributes = tuple(self.domain.attributes[position] for position in clique)
-        fit = Fit(method=method, n_reports=self.n_touching(clique), identified=False)
-        return JointDistribution(attributes, fitted, None, fit)
-
-    def warn_of_noise(self, names: Sequence[str]) -> None:
-        """Warn where the noise drowns the clique, before anybody believes the estimate."""
-        clique = self.clique(names)
-        if not self.n_covering(clique) or not self.source.has_likelihood:
-            return
-        error = expected_error(self.evidence(clique))
-        if error is not None and error >= HOPELESS:
-            about, shown = ", ".join(names), min(error, 1.0)
-            warnings.warn(
-                f"the reports say almost nothing about {about}: the expected AVD is {shown:.2f} of at most 1",
-                NoiseWarning,
-                stacklevel=3,
-            )
+        return self.joint_of(self.clique(names), method, **options)
 
     def pairs(
         self,
@@ -197,11 +84,120 @@ class Study:
         done: Callable[[int], None] | None = None,
         **options: Any,
     ) -> dict[tuple[str, str], JointDistribution]:
-        """The joints of all pairs of these attributes, or of all; on all cores. done: told after each pair how many are."""
-        positions = sorted(self.domain.positions(names)) if names is not None else list(range(len(self.domain)))
-        cliques = list(combinations(positions, 2))
-        joints = self.joints(cliques, method, workers=workers, done=done, **options)
+        """The joints of all pairs of these attributes, in the order given, or of all, in the campaign's; on all cores.
+        done: told after each pair how many are."""
+        positions = self._positions(self.campaign.domain.names if names is None else names)
+        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, done=done, **options)
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
+
+    def clique(self, names: Sequence[str]) -> View:
+        """The positions of these attributes, in the order given, checked."""
+        if not names:
+            raise DomainError("name at least one attribute to estimate")
+        positions = self._positions(names)
+        cells = int(np.prod([float(self.domain.sizes[position]) for position in positions]))
+        if cells > MOST_CELLS:
+            raise DomainError(
+                f"these {len(names)} attributes have {cells:,} cells together; at most {MOST_CELLS:,} can be estimated at once"
+            )
+        return positions
+
+    def _positions(self, names: Sequence[str]) -> View:
+        positions = self.domain.positions(names)
+        if len(set(positions)) < len(positions):
+            raise DomainError(f"a clique names attribute {_repeated(names)!r} twice")
+        return positions
+
+    def warn_of_noise(self, names: Sequence[str]) -> None:
+        """Warn where the noise drowns the clique, before anybody believes the estimate."""
+        own = self._own(self.clique(names))
+        if not self._basis.n_covering(own) or not self.has_likelihood:
+            return
+        error = expected_error(self._basis.evidence(own))
+        if error is not None and error >= HOPELESS:
+            about, shown = ", ".join(names), min(error, 1.0)
+            warnings.warn(
+                f"the reports say almost nothing about {about}: the expected AVD is {shown:.2f} of at most 1",
+                NoiseWarning,
+                stacklevel=3,
+            )
+
+    # ---- what there is
+
+    @property
+    def has_reports(self) -> bool:
+        """Whether the reports themselves can be asked, not their counts alone."""
+        return self._basis.has_reports
+
+    @property
+    def has_likelihood(self) -> bool:
+        """Whether attributes and pairs can be estimated by likelihood; otherwise only with linear methods."""
+        return self._basis.has_likelihood
+
+    @property
+    def slots(self) -> tuple[int, int] | None:
+        """The first and the last slot of the reports; None of counts, which do not know them."""
+        return self._basis.slots
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of the reports. Their tables have the campaign's positions."""
+        return self._basis.counts
+
+    @property
+    def single_counts(self) -> Counts:
+        """Counts of attributes, or of whole views, at least, which take much less time than all."""
+        return self._basis.single_counts
+
+    @property
+    def reports_per_pair(self) -> float:
+        """How many undisturbed reports an average pair is worth: those about it, each times the square of its signal p - q."""
+        d = len(self.domain)
+        worth = sum(n * _product_sum(signals) for n, signals in self._basis.signals())
+        return worth / max(d * (d - 1) / 2, 1)
+
+    def n_covering(self, clique: View) -> int:
+        """How many reports cover all of these attributes."""
+        return self._basis.n_covering(self._own(clique))
+
+    def n_touching(self, clique: View) -> int:
+        """How many reports cover at least one of these attributes, each counted once."""
+        return self._basis.n_touching(self._own(clique))
+
+    # ---- single attributes
+
+    @property
+    def marginals(self) -> dict[int, Probabilities]:
+        """The shares of every attribute's candidates, by position; an attribute that nobody reported is not there."""
+        return {position: self.marginal(position) for position in range(len(self.domain)) if self.n_covering((position,))}
+
+    def marginal(self, position: int) -> Probabilities:
+        """The shares of one attribute's candidates. Estimated when it is first asked for."""
+        with one_blas_thread():
+            return self._basis.marginal(self._place[position])
+
+    def marginal_error(self, position: int) -> Probabilities:
+        """The standard errors of the shares of one attribute's candidates."""
+        with one_blas_thread():
+            return self._basis.marginal_error(self._place[position])
+
+    def marginal_covariance(self, position: int) -> Probabilities:
+        """The covariance of the shares of one attribute's candidates."""
+        with one_blas_thread():
+            return self._basis.marginal_covariance(self._place[position])
+
+    def distribution(self, position: int) -> JointDistribution:
+        """One attribute's shares with their standard errors."""
+        self._check_covered((self._place[position],))
+        fit = Fit(method="em", n_reports=self.n_covering((position,)))
+        return JointDistribution((self.domain.attributes[position],), self.marginal(position), self.marginal_error(position), fit)
+
+    # ---- cliques of positions
+
+    def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
+        """The joint of a clique, with its attributes in the clique's order."""
+        with one_blas_thread():
+            return self._joint_of(clique, method, options)
 
     def joints(
         self,
@@ -212,7 +208,7 @@ class Study:
         done: Callable[[int], None] | None = None,
         **options: Any,
     ) -> list[JointDistribution]:
-        """The joints of many cliques of positions, on all cores."""
+        """The joints of many cliques, on all cores. done: told after each how many are."""
         self.marginals, self._estimator(method)
         found = []
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
@@ -221,6 +217,80 @@ class Study:
                 if done:
                     done(len(found))
         return found
+
+    def refined(self, clique: View, joint: Probabilities, least_gain: float) -> Probabilities | None:
+        """The joint fitted to the reports that cover the whole clique, and shrunk towards what it was. None where no reports can
+        be asked about three or more attributes, or where held-out reports do not prefer it by so many nats."""
+        own = self._own(clique)
+        if len(clique) < 3 or joint.size > MOST_REFINED_CELLS or not self._basis.can_refine(own, joint.size):
+            return None
+        axes = [own.index(self._place[position]) for position in clique]
+        prior = np.transpose(np.maximum(joint, 1e-12), np.argsort(axes))
+        evidence = self._basis.evidence(own).covering(len(own))
+        found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
+        return None if found is None else np.transpose(found, axes)
+
+    # ---- the campaign's order: nothing outside of here knows it
+
+    @cached_property
+    def _place(self) -> View:
+        """Of every attribute, the campaign's position."""
+        return self.campaign.domain.positions(self.domain.names)
+
+    def _own(self, clique: View) -> View:
+        """The campaign's positions of a clique, ascending, as reports and counts are asked."""
+        return tuple(sorted(self._place[position] for position in clique))
+
+    def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
+        joint = self._estimated(self._own(clique), method, options)
+        return joint.in_order([self.domain.names[position] for position in clique])
+
+    # ---- how a clique is estimated, at the campaign's positions
+
+    def _estimated(self, own: View, method: str, options: dict[str, Any]) -> JointDistribution:
+        estimator = self._estimator(method)
+        self._check_covered(own)
+        if method == "product" or (len(own) == 1 and method == "shrunk"):
+            marginal = METHODS["product"](self._basis, own)
+            return replace(marginal, fit=replace(marginal.fit, method=method))
+        self._check_counts_suffice(own, method)
+        if self._basis.n_covering(own) or method == "lasso":
+            return estimator(self._basis, own, **options)
+        return self._from_parts(own, method, options)
+
+    def _check_covered(self, own: View) -> None:
+        for position in own:
+            if not self._basis.n_covering((position,)):
+                raise TooFewReports(f"no report covers attribute {self.campaign.domain.names[position]!r}")
+
+    def _check_counts_suffice(self, own: View, method: str) -> None:
+        """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
+        if method == "moments":
+            check_pairs_only(self.campaign, own)
+        if method not in LINEAR:
+            self._basis.check(own)
+
+    def _estimator(self, method: str) -> Estimator:
+        if method not in METHODS:
+            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+        return METHODS[method]
+
+    def _from_parts(self, own: View, method: str, options: dict[str, Any]) -> JointDistribution:
+        """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
+        covered = {tuple(p for p in own if p in view) for view in self._basis.views}
+        largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
+        joints = [self._estimated(part, method, options) for part in largest]
+        axes = [tuple(own.index(position) for position in part) for part in largest]
+        start = product_of([self._basis.marginal(position) for position in own])
+        fitted = raked(start, axes, [joint.probabilities for joint in joints])
+        attributes = tuple(self.campaign.domain.attributes[position] for position in own)
+        fit = Fit(method=method, n_reports=self._basis.n_touching(own), identified=False)
+        return JointDistribution(attributes, fitted, None, fit)
+
+
+def _product_sum(values: Sequence[float]) -> float:
+    """The sum of the products of all pairs."""
+    return (sum(values) ** 2 - sum(value**2 for value in values)) / 2
 
 
 def _repeated(names: Sequence[str]) -> str:

@@ -74,13 +74,16 @@ def tried(
     reports = simulate(crowd, campaign_for(design, population, epsilon), seed=seed)
     study = Study(reports)
     d = len(population.domain)
-    covered = [position for position in range(d) if study.n_covering((position,))]
-    marginals = [study.marginal(p) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)]
+    place = study.domain.positions(population.domain.names)
+    covered = [position for position in range(d) if study.n_covering((place[position],))]
+    marginals = [
+        study.marginal(place[p]) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)
+    ]
     own = np.ones(d) if weights is None else np.array(weights)
     marginal = float(np.average([avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)], weights=own))
     every = list(combinations(covered, 2))
     chosen = every[:: max(1, -(-len(every) // most_pairs))] if most_pairs else []
-    joints = study.joints(chosen) if chosen else []
+    joints = study.joints([(place[a], place[b]) for a, b in chosen]) if chosen else []
     truth = [_shares(crowd, pair) for pair in chosen]
     pair = [avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
     blind = [avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from lopub.contract.domain import Domain
 from lopub.errors import DomainError
-from lopub.inference.joint import Fit, JointDistribution, Probabilities
+from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 
 AGREEMENT = 1e-3
 """How far two known margins may differ on what they share: they are printed with few digits."""
@@ -55,6 +55,23 @@ class Margins:
         """The known margins of some of these attributes, by their places among them."""
         inside = [known for known in self.names if set(known) <= set(names)]
         return {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
+
+    def in_pair(self, joint: JointDistribution, marginals: Sequence[Probabilities]) -> JointDistribution:
+        """The pair that is known, or the estimated one raked to the marginals, if one of them is known."""
+        known = self.pair(joint.names)
+        if known is not None:
+            return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape), fit=Fit(method="given"))
+        if not any(self.marginal(name) for name in joint.names):
+            return joint
+        return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
+
+    def in_clique(self, joint: JointDistribution) -> JointDistribution:
+        """The joint raked to what is known of its attributes."""
+        known = self.within(joint.names)
+        if not known:
+            return joint
+        start = np.maximum(joint.probabilities, 1e-12)
+        return replace(joint, probabilities=raked(start / start.sum(), list(known), list(known.values())), standard_errors=None)
 
     def _check_agreement(self) -> None:
         for name in sorted({name for names in self.known for name in names}):

@@ -1,28 +1,28 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts, form_of
+from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Binned, IntegerRange
 from lopub.errors import DomainError, NeedsReports, Reason
 from lopub.forecast.coverage import OddCoverage, odd_coverage
-from lopub.inference import METHODS, Reports, Study
+from lopub.inference import METHODS, Study
 from lopub.inference.joint import JointDistribution
 from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
-from lopub.model.dependence import DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
+from lopub.model.dependence import LEAST_GAIN, DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
-from lopub.release.estimates import Estimates
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
-from lopub.release.numbers import Statistic
+from lopub.release.numbers import Statistic, statistics_of
 
 Structure = Literal["calibrated", "paper"]
 STRUCTURES: tuple[Structure, ...] = ("calibrated", "paper")
@@ -164,28 +164,27 @@ def publish(
     """
     chosen = Settings(**settings)
     told = progress or (lambda stage, n, total: None)
-    if isinstance(data, Counts) and not form_of(data.campaign).holds_all and chosen.method not in ("moments", "product"):
+    study, known = Study(data), Margins.of(margins, data.campaign.domain)
+    if not study.has_likelihood and chosen.method not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
-    estimates = Estimates(Study(data), Margins.of(margins, data.campaign.domain))
-    cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(estimates)
-    growing = GrowingGraph(estimates.sizes, cap)
-    marginals = estimates.marginals
-    graph, pairs = _dependences(estimates, chosen, told)
+    cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(study)
+    growing = GrowingGraph(study.domain.sizes, cap)
+    marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
+    graph, pairs = _dependences(study, known, marginals, chosen, told)
     for edge in graph.edges:
         growing.offer(*edge)
-    model = _model(estimates, chosen, growing, pairs, told)
-    copies = tuple(_synthesized(estimates, model, chosen, len(data), copy, told) for copy in range(chosen.copies))
+    model = _model(study, known, marginals, chosen, growing, pairs, told)
+    copies = tuple(_synthesized(study, model, chosen, copy, told) for copy in range(chosen.copies))
     told("synthesizing", chosen.copies, chosen.copies)
-    crowd = _drawn(estimates, model, FIT_ROWS, [chosen.seed, chosen.copies])
-    own_pairs = sorted(tuple(sorted(estimates.order[place] for place in pair)) for pair in _fit_pairs(graph, pairs))
-    slots = data.slots if isinstance(data, ReportBatch) else None
+    crowd = _drawn(study, model, FIT_ROWS, [chosen.seed, chosen.copies])
+    first_slot, last_slot = study.slots or (None, None)
     return Publication(
         campaign=data.campaign,
         settings=chosen,
         n_reports=len(data),
         refused=dict(data.refused),
-        first_slot=None if slots is None else int(slots.min()),
-        last_slot=None if slots is None else int(slots.max()),
+        first_slot=first_slot,
+        last_slot=last_slot,
         most_cells=cap,
         marginals=tuple(marginals),
         pairs=pairs,
@@ -193,18 +192,26 @@ def publish(
         dropped=growing.refused,
         model=model,
         copies=copies,
-        statistics=estimates.statistics,
-        fit=tuple(fit_rows(estimates.study.single_counts, crowd, own_pairs)),
-        margins=estimates.margins.names,
+        statistics=tuple(_statistics(study, marginals)),
+        fit=tuple(fit_rows(study.single_counts, crowd, [pairs[pair].names for pair in _fit_pairs(graph, pairs)])),
+        margins=known.names,
         odd_coverage=odd_coverage(data),
     )
 
 
-def _synthesized(
-    estimates: Estimates, model: TreeModel, settings: Settings, n_reports: int, copy: int, told: Progress
-) -> Dataset:
+def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterator[Statistic]:
+    """Means and quantiles of all numeric attributes; those that are publicly known are certain."""
+    for position, marginal in enumerate(marginals):
+        attribute, shares = marginal.attributes[0], marginal.probabilities
+        if isinstance(attribute, Binned | IntegerRange):
+            certain = marginal.fit.method == "given"
+            covariance = np.zeros((len(shares),) * 2) if certain else study.marginal_covariance(position)
+            yield from statistics_of(attribute, shares, covariance)
+
+
+def _synthesized(study: Study, model: TreeModel, settings: Settings, copy: int, told: Progress) -> Dataset:
     told("synthesizing", copy, settings.copies)
-    return _drawn(estimates, model, settings.rows if settings.rows is not None else n_reports, [settings.seed, copy])
+    return _drawn(study, model, settings.rows if settings.rows is not None else len(study), [settings.seed, copy])
 
 
 def _fit_pairs(graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
@@ -213,39 +220,46 @@ def _fit_pairs(graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) 
     return [*graph.edges, *others][:MOST_FIT_PAIRS]
 
 
-def _drawn(estimates: Estimates, model: TreeModel, rows: int, seed: list[int]) -> Dataset:
+def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Dataset:
     """Records of the model, with the campaign's order of columns."""
-    rng = np.random.default_rng(seed)
-    table = synthesize(model.tree, model.joints, estimates.domain, rows, rng, stratified=True)
-    return Dataset(estimates.study.domain, table.codes[:, np.argsort(estimates.order)])
+    rng, columns = np.random.default_rng(seed), study.campaign.domain
+    table = synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True)
+    return Dataset(columns, table.codes[:, list(study.domain.positions(columns.names))])
 
 
-def _default_cap(estimates: Estimates) -> int:
+def _default_cap(study: Study) -> int:
     """From the number of reports and their noise, within bounds; with room for any pair."""
-    wanted = int(CELLS_PER_REPORT * estimates.reports_per_pair)
-    return max(min(MOST_CELLS, max(FEWEST_CELLS, wanted)), int(np.prod(sorted(estimates.sizes)[-2:])))
+    wanted = int(CELLS_PER_REPORT * study.reports_per_pair)
+    return max(min(MOST_CELLS, max(FEWEST_CELLS, wanted)), int(np.prod(sorted(study.domain.sizes)[-2:])))
 
 
 def _dependences(
-    estimates: Estimates, settings: Settings, told: Progress
+    study: Study, known: Margins, marginals: Sequence[JointDistribution], settings: Settings, told: Progress
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """The pairs that were estimated, and which of them depend on each other."""
-    marginals = [marginal.probabilities for marginal in estimates.marginals]
+    shares = [marginal.probabilities for marginal in marginals]
     phi = PHI if settings.phi is None else settings.phi
-    wanted = pairs_to_check(marginals, phi, settings.pruning)
-    pairs = estimates.pairs(
-        wanted, settings.method, lambda n, total: told("estimating pairs", n, total), **settings.estimator_options
+    wanted = pairs_to_check(shares, phi, settings.pruning)
+    joints = study.joints(
+        wanted, settings.method, done=lambda n: told("estimating pairs", n, len(wanted)), **settings.estimator_options
     )
-    known = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
+    pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
+    given = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
     if settings.structure == "calibrated":
-        gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in known}
-        return gain_graph(len(marginals), gains, known=known), pairs
-    joints = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(estimates.sizes, joints, phi, settings.pruning, known=known), pairs
+        gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in given}
+        return gain_graph(len(shares), gains, known=given), pairs
+    cells = {pair: joint.probabilities for pair, joint in pairs.items()}
+    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=given), pairs
 
 
 def _model(
-    estimates: Estimates, settings: Settings, growing: GrowingGraph, pairs: Mapping[Pair, JointDistribution], told: Progress
+    study: Study,
+    known: Margins,
+    marginals: Sequence[JointDistribution],
+    settings: Settings,
+    growing: GrowingGraph,
+    pairs: Mapping[Pair, JointDistribution],
+    told: Progress,
 ) -> TreeModel:
     tree = growing.tree()
     n_cliques, n_done = len(tree.cliques), 0
@@ -257,14 +271,13 @@ def _model(
         told("fitting cliques", n_done, n_cliques)
         return joint
 
-    if settings.structure == "paper" and settings.method != "moments" and isinstance(estimates.study.source, Reports):
-        found = [
-            counted(clique, estimates.joint(clique, settings.method, **settings.estimator_options)) for clique in tree.cliques
-        ]
+    if settings.structure == "paper" and settings.method != "moments" and study.has_reports:
+        options = settings.estimator_options
+        found = [counted(clique, known.in_clique(study.joint_of(clique, settings.method, **options))) for clique in tree.cliques]
         whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
         return given_model(tree, [one.probabilities for one in found], whole)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}
-    marginals = [marginal.probabilities for marginal in estimates.marginals]
+    shares = [marginal.probabilities for marginal in marginals]
     if settings.structure == "paper":  # only pairs can be known: the joint of largest entropy says no more
-        return tree_model(tree, marginals, edges, lambda clique, joint: counted(clique, None))
-    return tree_model(tree, marginals, edges, lambda clique, joint: counted(clique, estimates.refined(clique, joint)))
+        return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, None))
+    return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, study.refined(clique, joint, LEAST_GAIN)))

@@ -51,7 +51,7 @@ def measured(cell: Cell, directory: Path) -> Values:
     for clique in random_sets(len(records.domain), cell.k, cell.size, cell.seed):
         part = restricted(records, clique)
         campaign = campaign_for(cell.method, part.domain, cell.x, table.n_bits)
-        joint = Study(simulate(part, campaign, seed=cell.seed)).joint_of(tuple(range(cell.k)), "em")
+        joint = Study(simulate(part, campaign, seed=cell.seed)).estimate(part.domain.names, "em")
         errors.append(avd(joint.probabilities, true_joint(part, tuple(range(cell.k)))))
         sent.append(sum(channel.width for channel in campaign.channels(tuple(range(cell.k)))))
         formula.append(formula_bits(cell.method, part.domain.sizes))

@@ -39,17 +39,18 @@ def measured(cell: Cell, directory: Path) -> Values:
     study.marginals, study.counts  # shared by all joints, and by all methods  # noqa: B018
     for clique in random_sets(len(records.domain), cell.k, cell.size, cell.seed):
         start = time.perf_counter()
-        joint, n_evaluations = estimated(study, clique, cell.method)
+        joint, n_evaluations = estimated(study, study.domain.positions(names_of(records, clique)), cell.method)
         seconds.append(time.perf_counter() - start)
         errors.append(avd(joint, true_joint(records, clique)))
         if cell.method == "EM_JD":
-            loops.append(loop_seconds(study, clique, n_evaluations))
+            loops.append(loop_seconds(study.data, clique, n_evaluations))
     values = {"avd": float(np.mean(errors)), "seconds": float(np.mean(seconds))}
     return values | {"loop_seconds": float(np.mean(loops))} if loops else values
 
 
 def estimated(study: Study, clique: View, method: str) -> tuple[Probabilities, int]:
-    """The joint, and in how many evaluations; `moments` knows pairs, so a larger joint is that of largest entropy."""
+    """The joint, and in how many evaluations; `moments` knows pairs, so a larger joint is that of largest entropy. clique: of
+    positions in the study."""
     name, options = ESTIMATORS[method]
     if name == "moments" and len(clique) > 2:
         pairs = {axes: study.joint_of((clique[axes[0]], clique[axes[1]]), name) for axes in combinations(range(len(clique)), 2)}
@@ -67,4 +68,8 @@ def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]
 
 
 def true_joint(records: Dataset, clique: View) -> Probabilities:
-    return records.counts([records.domain.names[position] for position in clique]) / len(records)
+    return records.counts(names_of(records, clique)) / len(records)
+
+
+def names_of(records: Dataset, clique: View) -> list[str]:
+    return [records.domain.names[position] for position in clique]

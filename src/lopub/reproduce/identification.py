@@ -8,7 +8,7 @@ from lopub.collection.dataset import Dataset
 from lopub.model.dependence import Pair, gain_graph, paper_graph
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import paper_study
-from lopub.reproduce.estimation import true_joint
+from lopub.reproduce.estimation import names_of, true_joint
 from lopub.reproduce.settings import ESTIMATORS, PAPER_METHODS, TABLES, Scale
 
 NAME = "identification"
@@ -31,7 +31,8 @@ def measured(cell: Cell, directory: Path) -> Values:
     records, study = paper_study(cell.table, directory, table.identified_sample, cell.x, cell.seed)
     pairs = list(combinations(range(len(records.domain)), 2))
     name, options = ESTIMATORS["shrunk" if cell.method == GAIN else cell.method]
-    joints = dict(zip(pairs, study.joints(pairs, name, workers=1, **options), strict=True))
+    asked = [study.domain.positions(names_of(records, pair)) for pair in pairs]
+    joints = dict(zip(pairs, study.joints(asked, name, workers=1, **options), strict=True))
     if cell.method == GAIN:
         found = set(gain_graph(len(records.domain), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}).edges)
     else:

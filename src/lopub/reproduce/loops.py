@@ -3,8 +3,9 @@
 import math
 import time
 
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
 from lopub.contract.view import View
-from lopub.inference import Reports, Study
 
 N_TIMED = 4
 """Reports that the loop is timed on; its time is proportional to their number."""
@@ -12,18 +13,19 @@ MOST_CELLS = 100
 """Candidates likewise."""
 
 
-def loop_seconds(study: Study, clique: View, n_evaluations: int) -> float:
-    """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed."""
-    laws = [study.campaign.channels(tuple(range(len(study.domain))))[position].law() for position in clique]
+def loop_seconds(data: ReportBatch | Counts, clique: View, n_evaluations: int) -> float:
+    """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed. All reports
+    cover all attributes."""
+    laws = [data.campaign.channels(tuple(range(len(data.campaign.domain))))[position].law() for position in clique]
     codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows or ()] for law in laws]
     n_cells = math.prod(len(rows) for rows in codes)
-    reports = _reports(study, clique)[:N_TIMED]
+    reports = _reports(data, clique)[:N_TIMED]
     start = time.perf_counter()
     likelihoods = [_likelihoods(report, codes, float(laws[0].q)) for report in reports]
     built = time.perf_counter()
     _step(likelihoods)
     stepped = time.perf_counter()
-    share = n_cells / len(likelihoods[0]) * study.n_covering(clique) / len(reports)
+    share = n_cells / len(likelihoods[0]) * len(data) / len(reports)
     return share * ((built - start) + n_evaluations * (stepped - built))
 
 
@@ -51,11 +53,9 @@ def _step(likelihoods: list[list[float]]) -> list[float]:
     return following
 
 
-def _reports(study: Study, clique: View) -> list[list[list[int]]]:
+def _reports(data: ReportBatch | Counts, clique: View) -> list[list[list[int]]]:
     """The first reports: of each attribute its bits."""
-    source = study.source
-    if not isinstance(source, Reports):
+    if isinstance(data, Counts):
         raise TypeError("a loop over reports needs reports")
-    batch = source.batch
-    columns = [batch.block_bits(0, position) for position in clique]
-    return [[column[row].tolist() for column in columns] for row in range(min(N_TIMED, len(batch)))]
+    columns = [data.block_bits(0, position) for position in clique]
+    return [[column[row].tolist() for column in columns] for row in range(min(N_TIMED, len(data)))]

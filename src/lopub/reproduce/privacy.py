@@ -18,7 +18,7 @@ from lopub.inference.joint import Probabilities, avd, product_of
 from lopub.release import publish
 from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import order_of, table_of
-from lopub.reproduce.estimation import random_sets, true_joint
+from lopub.reproduce.estimation import names_of, random_sets, true_joint
 from lopub.reproduce.settings import N_HASHES, TABLES, Scale
 from lopub.reproduce.trusted import STRUCTURES, trusted_table
 
@@ -80,7 +80,8 @@ def _joints(cell: Cell, records: Dataset, pairs: list[View]) -> list[Probabiliti
     if how == "table":
         table = publish(reports, seed=cell.seed).synthetic
         return [true_joint(table, pair) for pair in pairs]
-    joints = Study(reports).joints(pairs, how, workers=1)
+    study = Study(reports)
+    joints = study.joints([study.domain.positions(names_of(records, pair)) for pair in pairs], how, workers=1)
     return [joint.probabilities for joint in joints]
 
 

@@ -1,8 +1,10 @@
-"""What estimates are made of: reports, or their counts."""
+"""What a study rests on: reports, or their counts alone."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,77 +12,155 @@ from numpy.typing import NDArray
 from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of, order_of
 from lopub.collection.counts import Counts, count, count_singly, form_of
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain
 from lopub.contract.view import View
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
 from lopub.inference.moments import Moments
-from lopub.inference.readers import likeliest, reader_of
+from lopub.inference.readers import Reader, reader_of
 from lopub.laws import Answers, bulk_of
 
 
-class Source(Protocol):
-    """What estimates are made of: reports, or their counts."""
+class Basis(ABC):
+    """What a study rests on: reports, or their counts alone. Estimators ask it. Attributes are at the campaign's positions here;
+    only `Study` knows another order."""
 
     @property
+    @abstractmethod
     def campaign(self) -> Campaign: ...
 
     @property
-    def counts(self) -> Counts: ...
+    def domain(self) -> Domain:
+        return self.campaign.domain
 
     @property
-    def single_counts(self) -> Counts:
-        """At least the counts of attributes, or of whole views: bits are counted much faster without their overlaps."""
+    def reader(self) -> Reader:
+        """Knows what reports, and counts, of the campaign's form can say."""
+        return reader_of(self.campaign)
+
+    # ---- what there is
+
+    has_reports: ClassVar[bool]
+    """Whether the reports themselves are there, not their counts alone."""
 
     @property
-    def moments(self) -> Moments:
-        """What the counts say as linear equations."""
+    @abstractmethod
+    def slots(self) -> tuple[int, int] | None:
+        """The first and the last slot of the reports; counts do not know them."""
 
     @property
+    @abstractmethod
     def views(self) -> tuple[View, ...]:
         """Sets of attributes that some reports cover together; with counts of attributes and pairs, those."""
 
+    @abstractmethod
+    def signals(self) -> Iterator[tuple[int, list[float]]]:
+        """For sets of attributes that reports cover: how many do, and how much of each gets through the noise, p - q."""
+
+    @abstractmethod
     def n_covering(self, clique: View) -> int:
         """How many reports cover all of these attributes."""
 
+    @abstractmethod
     def n_touching(self, clique: View) -> int:
         """How many reports cover at least one of these attributes, each counted once."""
 
+    # ---- what it says
+
     @property
+    @abstractmethod
+    def counts(self) -> Counts: ...
+
+    @property
+    @abstractmethod
+    def single_counts(self) -> Counts:
+        """At least the counts of attributes, or of whole views: bits are counted much faster without their overlaps."""
+
+    @cached_property
+    def moments(self) -> Moments:
+        """What the counts say as linear equations."""
+        return Moments(self.counts)
+
+    @property
+    @abstractmethod
     def has_likelihood(self) -> bool:
         """Whether evidence can be had of attributes and pairs."""
 
+    @abstractmethod
     def evidence(self, clique: View) -> Evidence:
-        """What is said about the clique. clique: positions in the domain, ascending."""
+        """What is said about the clique. clique: ascending."""
+
+    @abstractmethod
+    def check(self, clique: View) -> None:
+        """Refuse a clique of which less is known than the reports would say."""
+
+    @abstractmethod
+    def can_refine(self, clique: View, n_cells: int) -> bool:
+        """Whether a clique of so many cells is worth a fit of its own to the reports that cover it."""
+
+    # ---- marginals, each estimated once
 
     def marginal(self, position: int) -> Probabilities:
-        """The marginal of an attribute that some reports cover."""
+        """Of an attribute that some reports cover."""
+        if position not in self._marginals:
+            self._marginals[position] = self._estimated_marginal(position)
+        return self._marginals[position]
 
-    def check(self, clique: View) -> None:
-        """Refuse a clique of which this source says less than the reports would."""
+    def marginal_error(self, position: int) -> Probabilities:
+        """Standard errors of a marginal, of candidates that the fit holds at zero, too."""
+        if position not in self._marginal_errors:
+            variances = np.diag(self.marginal_covariance(position))
+            self._marginal_errors[position] = np.asarray(np.sqrt(np.maximum(variances, 0)), dtype=np.float64)
+        return self._marginal_errors[position]
+
+    def marginal_covariance(self, position: int) -> Probabilities:
+        """Of the shares of a marginal."""
+        return self.reader.covariance(self, position, self.marginal(position))
+
+    @abstractmethod
+    def _estimated_marginal(self, position: int) -> Probabilities: ...
+
+    @cached_property
+    def _marginals(self) -> dict[int, Probabilities]:
+        return {}
+
+    @cached_property
+    def _marginal_errors(self) -> dict[int, Probabilities]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Counts alone: enough for attributes and pairs where they hold all that the reports say."""
+class CountsAlone(Basis):
+    """Counts whose reports are put away: what they can say, the reader of their form decides."""
 
-    counts: Counts
+    given: Counts
+
+    has_reports: ClassVar[bool] = False
+
+    @property
+    def counts(self) -> Counts:
+        return self.given
 
     @property
     def campaign(self) -> Campaign:
-        return self.counts.campaign
+        return self.given.campaign
+
+    @property
+    def slots(self) -> None:
+        return None
 
     @cached_property
     def views(self) -> tuple[View, ...]:
         return tuple(sorted({part for part, _ in self.counts.tables}))
 
+    def signals(self) -> Iterator[tuple[int, list[float]]]:
+        form = form_of(self.campaign)
+        return ((table.n_reports, form.signals(self.campaign, key)) for key, table in self.counts.tables.items())
+
     @property
     def single_counts(self) -> Counts:
         return self.counts
-
-    @cached_property
-    def moments(self) -> Moments:
-        return Moments(self.counts)
 
     def n_covering(self, clique: View) -> int:
         return self.counts.n_covering(clique)
@@ -90,24 +170,29 @@ class Counted:
 
     @property
     def has_likelihood(self) -> bool:
-        return form_of(self.campaign).holds_all
+        return self.reader.counts_suffice(self.counts)
 
     def evidence(self, clique: View) -> Evidence:
-        shape = tuple(self.campaign.domain.sizes[position] for position in clique)
-        return Evidence(shape, tuple(reader_of(self.campaign).counted_parts(self.counts, clique)))
-
-    def marginal(self, position: int) -> Probabilities:
-        return likeliest(self.evidence((position,))) if self.has_likelihood else self.moments.marginal(position)
+        shape = tuple(self.domain.sizes[position] for position in clique)
+        return Evidence(shape, tuple(self.reader.counted_parts(self.counts, clique)))
 
     def check(self, clique: View) -> None:
-        reader_of(self.campaign).check_counts(self.counts, clique)
+        self.reader.check_counts(self.counts, clique)
+
+    def can_refine(self, clique: View, n_cells: int) -> bool:
+        return False
+
+    def _estimated_marginal(self, position: int) -> Probabilities:
+        return self.reader.counted_marginal(self, position)
 
 
 @dataclass(frozen=True, eq=False)
-class Reports:
+class Reports(Basis):
     """A batch with an order of its rows, by SHA-256 of the report ids, so that the order of arrival does not matter."""
 
     batch: ReportBatch
+
+    has_reports: ClassVar[bool] = True
 
     @cached_property
     def _digests(self) -> NDArray[np.uint64]:
@@ -134,9 +219,14 @@ class Reports:
     def single_counts(self) -> Counts:
         return self.counts if form_of(self.campaign).holds_all or "counts" in self.__dict__ else count_singly(self.batch)
 
-    @cached_property
-    def moments(self) -> Moments:
-        return Moments(self.counts)
+    @property
+    def slots(self) -> tuple[int, int]:
+        return int(self.batch.slots.min()), int(self.batch.slots.max())
+
+    def signals(self) -> Iterator[tuple[int, list[float]]]:
+        for view, n in zip(self.batch.views, self.n_of_view.tolist(), strict=True):
+            laws = [channel.law() for channel in self.campaign.channels(view)]
+            yield n, [float(law.p - law.q) for law in laws] * (len(view) if self.campaign.jointly else 1)
 
     @cached_property
     def views(self) -> tuple[View, ...]:
@@ -166,15 +256,18 @@ class Reports:
         return True
 
     def evidence(self, clique: View) -> Evidence:
-        shape = tuple(self.campaign.domain.sizes[position] for position in clique)
-        parts = reader_of(self.campaign).parts(self, clique)
+        shape = tuple(self.domain.sizes[position] for position in clique)
+        parts = self.reader.parts(self, clique)
         return Evidence(shape, tuple(sorted(parts, key=lambda part: part.axes)))
-
-    def marginal(self, position: int) -> Probabilities:
-        return reader_of(self.campaign).marginal(self, position)
 
     def check(self, clique: View) -> None:
         return
+
+    def can_refine(self, clique: View, n_cells: int) -> bool:
+        return self.reader.can_refine(self.n_covering(clique), n_cells)
+
+    def _estimated_marginal(self, position: int) -> Probabilities:
+        return self.reader.marginal(self, position)
 
     @cached_property
     def joint_bits(self) -> JointBits:

@@ -15,7 +15,6 @@ from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
-from lopub.contract.attribute import few
 from lopub.contract.domain import Domain
 from lopub.contract.view import View
 from lopub.errors import DomainError, NoiseWarning, TooFewReports
@@ -46,6 +45,8 @@ class Study:
     Attributes are in the order of their names, whatever order the campaign has them in, so that no result depends on the order
     of a table's columns: `domain` lists them so, and positions and cliques refer to it. Names may be given in any order; joints
     come back in that order.
+
+    data: the reports, or their counts, that it was made from. campaign: theirs, with the attributes in its own order.
     """
 
     def __init__(self, data: ReportBatch | Counts) -> None:
@@ -66,13 +67,13 @@ class Study:
         return len(self.data)
 
     def __repr__(self) -> str:
-        made_of = "reports" if self.has_reports else "reports, counted"
-        return f"Study({len(self):,} {made_of}; {len(self.domain)} attributes: {few(self.domain.names)})"
+        made_of = "reports" if self.has_reports else "counted reports"
+        return f"Study({self.campaign.terms.name!r}, {len(self.domain)} attributes, {len(self):,} {made_of})"
 
     # ---- by name
 
     def estimate(self, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
-        """The joint of these attributes, in the order given."""
+        """The joint of these attributes, in the order given. method, options: see the function `lopub.estimate`."""
         return self.joint_of(self.clique(names), method, **options)
 
     def pairs(
@@ -108,8 +109,14 @@ class Study:
             raise DomainError(f"a clique names attribute {_repeated(names)!r} twice")
         return positions
 
+    def check_covered(self, names: Sequence[str]) -> None:
+        """Refuse an attribute that no report covers."""
+        for name in names:
+            if not self.n_covering((self.domain.position(name),)):
+                raise TooFewReports(f"no report covers attribute {name!r}")
+
     def warn_of_noise(self, names: Sequence[str]) -> None:
-        """Warn where the noise drowns the clique, before anybody believes the estimate."""
+        """Warn where the reports are too noisy to say anything about these attributes together."""
         own = self._own(self.clique(names))
         if not self._basis.n_covering(own) or not self.has_likelihood:
             return
@@ -157,12 +164,8 @@ class Study:
         return worth / max(d * (d - 1) / 2, 1)
 
     def n_covering(self, clique: View) -> int:
-        """How many reports cover all of these attributes."""
+        """How many reports cover all attributes of a clique."""
         return self._basis.n_covering(self._own(clique))
-
-    def n_touching(self, clique: View) -> int:
-        """How many reports cover at least one of these attributes, each counted once."""
-        return self._basis.n_touching(self._own(clique))
 
     # ---- single attributes
 
@@ -188,9 +191,9 @@ class Study:
 
     def distribution(self, position: int) -> JointDistribution:
         """One attribute's shares with their standard errors."""
-        self._check_covered((self._place[position],))
-        fit = Fit(method="em", n_reports=self.n_covering((position,)))
-        return JointDistribution((self.domain.attributes[position],), self.marginal(position), self.marginal_error(position), fit)
+        attribute, fit = self.domain.attributes[position], Fit(method="em", n_reports=self.n_covering((position,)))
+        self.check_covered((attribute.name,))
+        return JointDistribution((attribute,), self.marginal(position), self.marginal_error(position), fit)
 
     # ---- cliques of positions
 
@@ -242,14 +245,14 @@ class Study:
         return tuple(sorted(self._place[position] for position in clique))
 
     def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
-        joint = self._estimated(self._own(clique), method, options)
-        return joint.in_order([self.domain.names[position] for position in clique])
+        names = [self.domain.names[position] for position in clique]
+        self.check_covered(names)
+        return self._estimated(self._own(clique), method, options).in_order(names)
 
     # ---- how a clique is estimated, at the campaign's positions
 
     def _estimated(self, own: View, method: str, options: dict[str, Any]) -> JointDistribution:
         estimator = self._estimator(method)
-        self._check_covered(own)
         if method == "product" or (len(own) == 1 and method == "shrunk"):
             marginal = METHODS["product"](self._basis, own)
             return replace(marginal, fit=replace(marginal.fit, method=method))
@@ -257,11 +260,6 @@ class Study:
         if self._basis.n_covering(own) or method == "lasso":
             return estimator(self._basis, own, **options)
         return self._from_parts(own, method, options)
-
-    def _check_covered(self, own: View) -> None:
-        for position in own:
-            if not self._basis.n_covering((position,)):
-                raise TooFewReports(f"no report covers attribute {self.campaign.domain.names[position]!r}")
 
     def _check_counts_suffice(self, own: View, method: str) -> None:
         """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""

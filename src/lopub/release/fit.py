@@ -35,7 +35,7 @@ class FitRow:
         return (self.observed - self.predicted) / self.spread if self.spread > 0 else 0.0
 
 
-def fit_rows(counts: Counts, crowd: Dataset, pairs: Sequence[tuple[str, ...]]) -> list[FitRow]:
+def fit_rows(counts: Counts, crowd: Dataset, pairs: Sequence[tuple[str, str]]) -> list[FitRow]:
     """Of every attribute, and of pairs where reports say pairs. crowd: many records of the model, with the campaign's columns.
     pairs: of names. Jointly randomized bits are compared view by view."""
     places = sorted(tuple(sorted(counts.campaign.domain.positions(names))) for names in pairs)

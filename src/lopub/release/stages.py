@@ -169,6 +169,7 @@ def publish(
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(study)
     growing = GrowingGraph(study.domain.sizes, cap)
+    study.check_covered(study.campaign.domain.names)
     marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
     for edge in graph.edges:
@@ -193,7 +194,7 @@ def publish(
         model=model,
         copies=copies,
         statistics=tuple(_statistics(study, marginals)),
-        fit=tuple(fit_rows(study.single_counts, crowd, [pairs[pair].names for pair in _fit_pairs(graph, pairs)])),
+        fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
     )
@@ -214,10 +215,10 @@ def _synthesized(study: Study, model: TreeModel, settings: Settings, copy: int, 
     return _drawn(study, model, settings.rows if settings.rows is not None else len(study), [settings.seed, copy])
 
 
-def _fit_pairs(graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
-    """Pairs whose counts are compared with the model's: all edges, and others as far as there is room, kept or not."""
+def _fit_pairs(names: Sequence[str], graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution]) -> list[tuple[str, str]]:
+    """Pairs of names whose counts are compared with the model's: all edges, and others as far as there is room, kept or not."""
     others = [pair for pair in sorted(pairs) if pair not in set(graph.edges)]
-    return [*graph.edges, *others][:MOST_FIT_PAIRS]
+    return [(names[a], names[b]) for a, b in [*graph.edges, *others][:MOST_FIT_PAIRS]]
 
 
 def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Dataset:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lopub.errors import DomainError
 from lopub.inference.joint import product_of
 from lopub.model.dependence import (
+    FALSE_SHARE,
     LEAST_GAIN,
     DependencyGraph,
     Pruning,
@@ -223,7 +224,31 @@ def test_a_pruning_that_cannot_be_is_refused_with_one_sentence(options: dict[str
 def test_three_nats_of_gain_make_an_edge():
     gains = {(0, 1): 2.999, (0, 2): 3.0, (1, 2): 40.0}
     assert LEAST_GAIN == 3
-    assert gain_graph(3, gains) == DependencyGraph(3, "held-out gain", ((1, 2), (0, 2)), gains)
+    assert gain_graph(3, gains) == DependencyGraph(3, "held-out gain", ((1, 2), (0, 2)), gains, 3.0)
+
+
+def test_more_gain_is_asked_of_few_pairs_among_many():
+    """A fixed threshold of 3 nats would let about one in a hundred independent pairs through: thousands among a thousand
+    attributes."""
+    pairs = list(combinations(range(100), 2))
+    gains = dict.fromkeys(pairs, 0.0) | {(0, 1): 20.0, (0, 2): 7.0}
+    graph = gain_graph(100, gains)
+    assert graph.edges == ((0, 1),)
+    assert graph.least == pytest.approx(np.log(4950 / FALSE_SHARE))
+
+
+def test_where_much_depends_three_nats_suffice():
+    gains = {pair: 3.0 if rank % 2 else 0.0 for rank, pair in enumerate(combinations(range(20), 2))}
+    graph = gain_graph(20, gains)
+    assert len(graph.edges) == 95 and graph.least == 3
+
+
+def test_the_largest_gains_that_reach_their_bound_together_are_taken():
+    """Two gains of log(45 / 0.6) count together, where either alone would have to reach log(45 / 0.3)."""
+    both = np.log(45 / (2 * FALSE_SHARE)) + 1e-9
+    gains = dict.fromkeys(combinations(range(10), 2), 0.0)
+    assert gain_graph(10, gains | {(0, 1): both}).edges == ()
+    assert gain_graph(10, gains | {(0, 1): both, (2, 3): both}).edges == ((0, 1), (2, 3))
 
 
 def test_equal_gains_are_ordered_by_position():

@@ -127,7 +127,7 @@ def _privacy(publication: Publication) -> list[str]:
 def _making(publication: Publication) -> list[str]:
     settings, graph, tree = publication.settings, publication.graph, publication.model.tree
     rule = (
-        f"held-out reports are explained better by at least {LEAST_GAIN:g} nats than by independence"
+        f"held-out reports are explained better by at least {graph.least or LEAST_GAIN:.3g} nats than by independence"
         if publication.phi is None
         else f"the estimated mutual information reaches the paper's threshold for phi = {publication.phi:g}"
     )

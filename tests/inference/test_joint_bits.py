@@ -8,6 +8,7 @@ import pytest
 
 from lopub import (
     AllAttributes,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -15,7 +16,6 @@ from lopub import (
     ReportBatch,
     Sample,
     Terms,
-    Wish,
     estimate,
     make_campaign,
     simulate,
@@ -41,7 +41,7 @@ def people(n: int, *, copied: float = 0.6) -> Dataset:
 
 
 def batch_of(mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **own: int) -> ReportBatch:
-    wish = Wish(epsilon=epsilon, mechanism=mechanism, view=view, jointly=True, **own)
+    wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=view, jointly=True, **own)
     return simulate(people(n), make_campaign(DOMAIN, Terms(name="t"), wish), seed=1)
 
 
@@ -114,7 +114,7 @@ def test_parts_of_wider_views_equal_brute_force_over_the_views_cells():
 @pytest.mark.parametrize("mechanism", ["subset", "unary"])
 def test_independent_attributes_of_wider_views_show_no_dependence(mechanism: str):
     independent = people(6_000, copied=0.0)
-    wish = Wish(epsilon=4, mechanism=mechanism, view=Sample(3), jointly=True)
+    wish = CampaignRequest(epsilon=4, mechanism=mechanism, view=Sample(3), jointly=True)
     study = Study(simulate(independent, make_campaign(DOMAIN, Terms(name="t"), wish), seed=2))
     gains = [joint.fit.gain or 0.0 for joint in study.pairs().values()]
     assert np.median(gains) == 0

@@ -14,7 +14,7 @@ from lopub.contract.view import View
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 from lopub.inference.readers import likeliest, reader_of
 from lopub.laws import Answers, bulk_of
 
@@ -33,7 +33,7 @@ class Source(Protocol):
         """At least the counts of attributes, or of whole views: bits are counted much faster without their overlaps."""
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> MomentEquations:
         """What the counts say as linear equations."""
 
     @property
@@ -79,8 +79,8 @@ class Counted:
         return self.counts
 
     @cached_property
-    def moments(self) -> Moments:
-        return Moments(self.counts)
+    def moments(self) -> MomentEquations:
+        return MomentEquations(self.counts)
 
     def n_covering(self, clique: View) -> int:
         return self.counts.n_covering(clique)
@@ -135,8 +135,8 @@ class Reports:
         return self.counts if form_of(self.campaign).holds_all or "counts" in self.__dict__ else count_singly(self.batch)
 
     @cached_property
-    def moments(self) -> Moments:
-        return Moments(self.counts)
+    def moments(self) -> MomentEquations:
+        return MomentEquations(self.counts)
 
     @cached_property
     def views(self) -> tuple[View, ...]:

@@ -5,23 +5,23 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
+from lopub.contract.domain import names_of
+from lopub.contract.texts import one_line
 from lopub.contract.view import View
-from lopub.errors import DomainError, NoiseWarning, TooFewReports
+from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.inference.marginals import marginal_covariance, marginal_errors
-from lopub.inference.methods import LINEAR, METHODS, Estimator, check_pairs_only
-from lopub.inference.moments import Moments
+from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
+from lopub.inference.moments import MomentEquations
 from lopub.inference.source import Counted, Reports, Source
 from lopub.inference.spread import expected_error
 
@@ -51,10 +51,16 @@ class Study:
             )
         self.campaign = data.campaign
         self.domain = data.campaign.domain
+        self._n_reports = len(data)
         self.source: Source = Counted(data) if isinstance(data, Counts) else Reports(data)
+
+    def __repr__(self) -> str:
+        facts = [repr(self.campaign.terms.name), f"{len(self.domain)} attributes", f"{self._n_reports:,} reports"]
+        return one_line(self, *facts)
 
     @property
     def counts(self) -> Counts:
+        """The counts, of reports made when they are first asked for."""
         return self.source.counts
 
     @property
@@ -63,7 +69,8 @@ class Study:
         return self.source.single_counts
 
     @property
-    def moments(self) -> Moments:
+    def moments(self) -> MomentEquations:
+        """What the counts say as linear equations."""
         return self.source.moments
 
     @property
@@ -110,8 +117,9 @@ class Study:
         """How many reports cover at least one of these attributes."""
         return self.source.n_touching(clique)
 
-    def clique(self, names: Sequence[str]) -> View:
+    def clique(self, names: str | Sequence[str]) -> View:
         """The positions of these attributes, checked."""
+        names = names_of(names)
         if not names:
             raise DomainError("name at least one attribute to estimate")
         positions = self.domain.positions(names)
@@ -124,31 +132,29 @@ class Study:
             )
         return tuple(sorted(positions))
 
-    def estimate(self, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+    def estimate(self, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
         """The joint of these attributes, in the order given."""
-        joint = self.joint_of(self.clique(names), method, **options)
-        order = [joint.names.index(name) for name in names]
+        joint = self.joint_of(self.clique(names), method)
+        order = [joint.names.index(name) for name in names_of(names)]
         errors = None if joint.standard_errors is None else np.transpose(joint.standard_errors, order)
         attributes = tuple(joint.attributes[i] for i in order)
         return JointDistribution(attributes, np.transpose(joint.probabilities, order), errors, joint.fit)
 
-    def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
+    def joint_of(self, clique: View, method: str | Estimator = "shrunk") -> JointDistribution:
         """The joint of a clique of positions, in domain order."""
         with one_blas_thread():
-            return self._joint_of(clique, method, options)
+            return self._joint_of(clique, estimator_of(method))
 
-    def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
-        estimator = self._estimator(method)
+    def _joint_of(self, clique: View, estimator: Estimator) -> JointDistribution:
         for position in clique:
             if not self.n_covering((position,)):
                 raise TooFewReports(f"no report covers attribute {self.domain.names[position]!r}")
-        if method == "product" or (len(clique) == 1 and method == "shrunk"):
-            marginal = METHODS["product"](self, clique)
-            return replace(marginal, fit=replace(marginal.fit, method=method))
-        self._check_counts_suffice(clique, method)
-        if self.n_covering(clique) or method == "lasso":
-            return estimator(self, clique, **options)
-        return self._from_parts(clique, method, options)
+        if estimator.name == "product" or (len(clique) == 1 and estimator.name == "shrunk"):
+            return estimator(self, clique)
+        self._check_counts_suffice(clique, estimator.name)
+        if self.n_covering(clique) or estimator.name == "lasso":
+            return estimator(self, clique)
+        return self._from_parts(clique, estimator)
 
     def _check_counts_suffice(self, clique: View, method: str) -> None:
         """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
@@ -157,66 +163,61 @@ class Study:
         if method not in LINEAR:
             self.source.check(clique)
 
-    def _estimator(self, method: str) -> Estimator:
-        if method not in METHODS:
-            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        return METHODS[method]
-
-    def _from_parts(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
+    def _from_parts(self, clique: View, estimator: Estimator) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
         covered = {tuple(p for p in clique if p in view) for view in self.source.views}
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
-        joints = [self._joint_of(part, method, options) for part in largest]
+        joints = [self._joint_of(part, estimator) for part in largest]
         axes = [tuple(clique.index(position) for position in part) for part in largest]
         start = product_of([self.marginal(position) for position in clique])
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
         attributes = tuple(self.domain.attributes[position] for position in clique)
-        fit = Fit(method=method, n_reports=self.n_touching(clique), identified=False)
+        fit = Fit(method=estimator.name, n_reports=self.n_touching(clique), identified=False)
         return JointDistribution(attributes, fitted, None, fit)
 
-    def warn_of_noise(self, names: Sequence[str]) -> None:
+    def warn_of_noise(self, names: str | Sequence[str]) -> None:
         """Warn where the noise drowns the clique, before anybody believes the estimate."""
         clique = self.clique(names)
         if not self.n_covering(clique) or not self.source.has_likelihood:
             return
         error = expected_error(self.evidence(clique))
         if error is not None and error >= HOPELESS:
-            about, shown = ", ".join(names), min(error, 1.0)
+            about, shown = ", ".join(names_of(names)), min(error, 1.0)
             warnings.warn(
                 f"the reports say almost nothing about {about}: the expected AVD is {shown:.2f} of at most 1",
                 NoiseWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def pairs(
         self,
-        names: Sequence[str] | None = None,
-        method: str = "shrunk",
+        names: str | Sequence[str] | None = None,
+        method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
         done: Callable[[int], None] | None = None,
-        **options: Any,
     ) -> dict[tuple[str, str], JointDistribution]:
         """The joints of all pairs of these attributes, or of all; on all cores. done: told after each pair how many are."""
-        positions = sorted(self.domain.positions(names)) if names is not None else list(range(len(self.domain)))
+        positions = list(range(len(self.domain))) if names is None else sorted(self.domain.positions(names))
+        if names is not None and len(positions) < 2:
+            raise DomainError(f"names must list at least two attributes to make a pair, got {len(positions)}")
         cliques = list(combinations(positions, 2))
-        joints = self.joints(cliques, method, workers=workers, done=done, **options)
+        joints = self.joints(cliques, method, workers=workers, done=done)
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
 
     def joints(
         self,
         cliques: Sequence[View],
-        method: str = "shrunk",
+        method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
         done: Callable[[int], None] | None = None,
-        **options: Any,
     ) -> list[JointDistribution]:
         """The joints of many cliques of positions, on all cores."""
-        self.marginals, self._estimator(method)
-        found = []
+        estimator, found = estimator_of(method), []
+        self.marginals  # noqa: B018 (estimated here, once, before the threads ask for them)
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-            for joint in pool.map(lambda clique: self._joint_of(clique, method, options), cliques):
+            for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)
                 if done:
                     done(len(found))
@@ -227,19 +228,27 @@ def _repeated(names: Sequence[str]) -> str:
     return next(name for name in names if list(names).count(name) > 1)
 
 
-def estimate(data: ReportBatch | Counts, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+@checks_options
+def estimate(data: ReportBatch | Counts, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
     """The joint distribution of some attributes, from noisy reports, or from their counts, alone.
 
-    method: "shrunk" (the default), "em", "moments", "product", or the paper's "lasso" and "hybrid". Options of "em": start
-    ("uniform" or "product"), stop ("change" or "paper"), tolerance, most_evaluations, accelerate; of "lasso" and "hybrid": alpha.
+    names: in the order of the result's axes; a single name is one attribute. method: "shrunk" (the default), "em", "moments",
+    "product", or the paper's "lasso" and "hybrid"; or an estimator with options of its own, such as `Em(start="product")`.
     """
     study = Study(data)
     study.warn_of_noise(names)
-    return study.estimate(names, method, **options)
+    return study.estimate(names, method)
 
 
+@checks_options
 def estimate_pairs(
-    data: ReportBatch | Counts, names: Sequence[str] | None = None, method: str = "shrunk", **options: Any
+    data: ReportBatch | Counts,
+    names: Sequence[str] | None = None,
+    method: str | Estimator = "shrunk",
+    *,
+    workers: int | None = None,
+    done: Callable[[int], None] | None = None,
 ) -> dict[tuple[str, str], JointDistribution]:
-    """The joints of all pairs of some attributes, or of all, on all cores."""
-    return Study(data).pairs(names, method, **options)
+    """The joints of all pairs of some attributes, or of all. workers: threads, one per core unless given. done: told after each
+    pair how many there are."""
+    return Study(data).pairs(names, method, workers=workers, done=done)

@@ -7,14 +7,13 @@ the attributes sorted by name, and only the finished table goes back to the camp
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from lopub.collection.counts import form_of
 from lopub.contract.domain import Binned, Domain, IntegerRange
 from lopub.errors import TooFewReports
-from lopub.inference import Reports, Study
+from lopub.inference import Estimator, Reports, Study
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.readers import reader_of
 from lopub.inference.shrunk import chosen_strength, fitted
@@ -95,13 +94,11 @@ class Estimates:
         for (part, noise), table in source.counts.tables.items():
             yield table.n_reports, form_of(campaign).signals(campaign, (part, noise))
 
-    def pairs(
-        self, wanted: Sequence[Pair], method: str, done: Done | None = None, **options: Any
-    ) -> dict[Pair, JointDistribution]:
+    def pairs(self, wanted: Sequence[Pair], method: Estimator, done: Done | None = None) -> dict[Pair, JointDistribution]:
         """The joints of these pairs, on all cores."""
         names = [tuple(self.domain.names[place] for place in pair) for pair in wanted]
         told = (lambda n: done(n, len(wanted))) if done else None
-        joints = self.study.joints([self._own(pair) for pair in wanted], method, done=told, **options)
+        joints = self.study.joints([self._own(pair) for pair in wanted], method, done=told)
         found = {pair: _ordered(joint, own) for pair, own, joint in zip(wanted, names, joints, strict=True)}
         return {pair: self._with_margins(pair, joint) for pair, joint in found.items()} if self.margins.known else found
 
@@ -115,10 +112,8 @@ class Estimates:
         marginals = [self.marginals[place].probabilities for place in pair]
         return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
 
-    def joint(self, clique: Clique, method: str, **options: Any) -> JointDistribution:
-        joint = _ordered(
-            self.study.joint_of(self._own(clique), method, **options), [self.domain.names[place] for place in clique]
-        )
+    def joint(self, clique: Clique, method: Estimator) -> JointDistribution:
+        joint = _ordered(self.study.joint_of(self._own(clique), method), [self.domain.names[place] for place in clique])
         known = self.margins.within(joint.names)
         if not known:
             return joint

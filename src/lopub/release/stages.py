@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -10,9 +12,10 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
 from lopub.contract.campaign import Campaign
-from lopub.errors import DomainError, NeedsReports, Reason
+from lopub.contract.texts import one_line
+from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
-from lopub.inference import METHODS, Reports, Study
+from lopub.inference import Estimator, Reports, Study, estimator_of
 from lopub.inference.joint import JointDistribution
 from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
@@ -25,6 +28,7 @@ from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic
 
 Structure = Literal["calibrated", "paper"]
+Numbers = Literal["label", "draw"]
 STRUCTURES: tuple[Structure, ...] = ("calibrated", "paper")
 PHI = 0.2
 """The paper's dependency degree, where none is given."""
@@ -45,24 +49,26 @@ Progress = Callable[[str, int, int], None]
 """Told which stage it is, and how much of it is done out of how much."""
 
 
+@checks_options
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PublishSettings:
     """How a publication is made."""
 
-    method: str = "shrunk"
+    method: str | Estimator = "shrunk"
+    """How joints are estimated: a name, or an estimator with options of its own."""
     structure: Structure = "calibrated"
+    """How dependence is found: by held-out gain, or by mutual information as in the paper."""
     phi: float | None = None
     """Dependency degree of structure paper; PHI unless given."""
     pruning: Pruning | None = None
-    stop: Literal["change", "paper"] = "change"
-    """When em and hybrid end: once no cell changes any more, or as the paper's Algorithm 1 does, which is sooner."""
+    """Which pairs structure paper looks at; None: all."""
     most_cells: int | None = None
     """Cells of the largest clique joint; None: from the number of reports."""
     rows: int | None = None
     """Records of the synthetic table; None: as many as reports."""
     copies: int = 1
     """How many independent synthetic tables."""
-    numbers: Literal["label", "draw"] = "label"
+    numbers: Numbers = "label"
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
 
@@ -71,20 +77,14 @@ class Settings:
             check_phi(self.phi)
         if self.structure not in STRUCTURES:
             raise DomainError(f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}")
-        if self.method not in METHODS:
-            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.structure == "calibrated" and self.method != "shrunk":
+        if self.structure == "calibrated" and self.estimator.name != "shrunk":
             raise DomainError(
-                f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.method}; "
+                f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.estimator.name}; "
                 "use structure paper"
             )
         if self.structure != "paper" and (self.pruning is not None or self.phi is not None):
             what = "pruning" if self.pruning is not None else "phi"
             raise DomainError(f"{what} is a part of structure paper")
-        if self.stop not in ("change", "paper"):
-            raise DomainError(f"stop must be change or paper, got {self.stop!r}")
-        if self.stop == "paper" and self.method not in ("em", "hybrid"):
-            raise DomainError(f"stop paper is for method em or hybrid, not {self.method}")
         if self.rows is not None and self.rows < 1:
             raise DomainError(f"rows must be at least 1, got {self.rows}")
         if self.rows is not None and self.rows > MOST_ROWS:
@@ -98,10 +98,10 @@ class Settings:
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
 
-    @property
-    def estimator_options(self) -> dict[str, Any]:
-        """What the method is told beyond its defaults."""
-        return {"stop": "paper", "accelerate": False} if self.stop == "paper" else {}
+    @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator that `method` is, or names."""
+        return estimator_of(self.method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,7 +109,7 @@ class Publication:
     """All that is published. Attributes count in the order of their names, but for the table, which has the campaign's."""
 
     campaign: Campaign
-    settings: Settings
+    settings: PublishSettings
     n_reports: int
     refused: Mapping[Reason, int]
     first_slot: int | None
@@ -145,28 +145,73 @@ class Publication:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
+        reports and settings give the same bytes. An existing publication is refused unless forced."""
+        from lopub.release.writer import save_publication  # the files know the publication, not the other way round
 
-@one_blas_thread()
+        save_publication(self, path, force=force)
+
+    def __repr__(self) -> str:
+        edges = f"{len(self.graph.edges)} dependent pairs"
+        made = f"{len(self.synthetic):,} synthetic records"
+        return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", edges, made)
+
+
+@checks_options
 def publish(
     data: ReportBatch | Counts,
     *,
-    margins: Sequence[JointDistribution] = (),
+    method: str | Estimator = PublishSettings.method,
+    structure: Structure = PublishSettings.structure,
+    phi: float | None = PublishSettings.phi,
+    pruning: Pruning | None = PublishSettings.pruning,
+    most_cells: int | None = PublishSettings.most_cells,
+    rows: int | None = PublishSettings.rows,
+    copies: int = PublishSettings.copies,
+    numbers: Numbers = PublishSettings.numbers,
+    seed: int = PublishSettings.seed,
+    margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
-    **settings: Any,
 ) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    margins: known from elsewhere, such as a census: they take the place of what is estimated, and the rest is raked to them.
-    settings: method, structure ("calibrated" or "paper"), phi and pruning (of the paper's structure), most_cells, rows, copies,
-    numbers ("label" or "draw"), stop (of em and hybrid), seed; see `Settings`.
+    The options from method to seed are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
+    such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the stage, and how
+    much of it is done out of how much.
     """
-    chosen = Settings(**settings)
+    settings = PublishSettings(
+        method=method,
+        structure=structure,
+        phi=phi,
+        pruning=pruning,
+        most_cells=most_cells,
+        rows=rows,
+        copies=copies,
+        numbers=numbers,
+        seed=seed,
+    )
+    return published(data, settings, margins=margins, progress=progress)
+
+
+@one_blas_thread()
+def published(
+    data: ReportBatch | Counts,
+    chosen: PublishSettings,
+    *,
+    margins: JointDistribution | Sequence[JointDistribution] = (),
+    progress: Progress | None = None,
+) -> Publication:
+    """What `publish` gives, from settings that were made before: all stages, in order."""
     told = progress or (lambda stage, n, total: None)
-    if isinstance(data, Counts) and not form_of(data.campaign).holds_all and chosen.method not in ("moments", "product"):
+    if isinstance(data, Counts) and not form_of(data.campaign).holds_all and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
-    estimates = Estimates(Study(data), Margins.of(margins, data.campaign.domain))
+    estimates = Estimates(
+        Study(data), Margins.of([margins] if isinstance(margins, JointDistribution) else margins, data.campaign.domain)
+    )
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(estimates)
     growing = GrowingGraph(estimates.sizes, cap)
     marginals = estimates.marginals
@@ -201,7 +246,7 @@ def publish(
 
 
 def _synthesized(
-    estimates: Estimates, model: TreeModel, settings: Settings, n_reports: int, copy: int, told: Progress
+    estimates: Estimates, model: TreeModel, settings: PublishSettings, n_reports: int, copy: int, told: Progress
 ) -> Dataset:
     told("synthesizing", copy, settings.copies)
     return _drawn(estimates, model, settings.rows if settings.rows is not None else n_reports, [settings.seed, copy])
@@ -227,15 +272,13 @@ def _default_cap(estimates: Estimates) -> int:
 
 
 def _dependences(
-    estimates: Estimates, settings: Settings, told: Progress
+    estimates: Estimates, settings: PublishSettings, told: Progress
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """The pairs that were estimated, and which of them depend on each other."""
     marginals = [marginal.probabilities for marginal in estimates.marginals]
     phi = PHI if settings.phi is None else settings.phi
     wanted = pairs_to_check(marginals, phi, settings.pruning)
-    pairs = estimates.pairs(
-        wanted, settings.method, lambda n, total: told("estimating pairs", n, total), **settings.estimator_options
-    )
+    pairs = estimates.pairs(wanted, settings.estimator, lambda n, total: told("estimating pairs", n, total))
     known = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
     if settings.structure == "calibrated":
         gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in known}
@@ -245,7 +288,11 @@ def _dependences(
 
 
 def _model(
-    estimates: Estimates, settings: Settings, growing: GrowingGraph, pairs: Mapping[Pair, JointDistribution], told: Progress
+    estimates: Estimates,
+    settings: PublishSettings,
+    growing: GrowingGraph,
+    pairs: Mapping[Pair, JointDistribution],
+    told: Progress,
 ) -> TreeModel:
     tree = growing.tree()
     n_cliques, n_done = len(tree.cliques), 0
@@ -257,10 +304,8 @@ def _model(
         told("fitting cliques", n_done, n_cliques)
         return joint
 
-    if settings.structure == "paper" and settings.method != "moments" and isinstance(estimates.study.source, Reports):
-        found = [
-            counted(clique, estimates.joint(clique, settings.method, **settings.estimator_options)) for clique in tree.cliques
-        ]
+    if settings.structure == "paper" and settings.estimator.name != "moments" and isinstance(estimates.study.source, Reports):
+        found = [counted(clique, estimates.joint(clique, settings.estimator)) for clique in tree.cliques]
         whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
         return given_model(tree, [one.probabilities for one in found], whole)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}

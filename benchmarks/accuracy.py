@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import Dataset, Terms, Wish, make_campaign, simulate
+from lopub import CampaignRequest, Dataset, Terms, make_campaign, simulate
 from lopub.collection.catalogue import public_table
 from lopub.inference import Study
 
@@ -51,9 +51,9 @@ def most_dependent(table: Dataset, n: int = 12) -> list[Clique]:
     return sorted(combinations(table.domain.names, 2), key=dependence, reverse=True)[:n]
 
 
-def measured(table: Dataset, wish: Wish, methods: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
+def measured(table: Dataset, request: CampaignRequest, methods: tuple[str, ...]) -> dict[str, list[tuple[float, float, float]]]:
     """By method: (AVD of all pairs, AVD of dependent pairs, seconds) for each seed."""
-    campaign = make_campaign(table.domain, Terms(name="adult"), wish)
+    campaign = make_campaign(table.domain, Terms(name="adult"), request)
     pairs, dependent = list(combinations(table.domain.names, 2)), most_dependent(table)
     found: dict[str, list[tuple[float, float, float]]] = {method: [] for method in methods}
     for seed in SEEDS:
@@ -85,8 +85,12 @@ def cliques(table: Dataset) -> None:
         ("workclass", "race", "sex", "income"),
         ("marital_status", "relationship", "sex", "income"),
     ]
-    for label, wish in (("f=0.5", Wish(flip_probability=0.5)), ("epsilon=8", Wish(epsilon=8)), ("epsilon=16", Wish(epsilon=16))):
-        study = Study(simulate(table, make_campaign(table.domain, Terms(name="adult"), wish), seed=1))
+    for label, request in (
+        ("f=0.5", CampaignRequest(flip_probability=0.5)),
+        ("epsilon=8", CampaignRequest(epsilon=8)),
+        ("epsilon=16", CampaignRequest(epsilon=16)),
+    ):
+        study = Study(simulate(table, make_campaign(table.domain, Terms(name="adult"), request), seed=1))
         for clique in chosen:
             row = []
             for method in ("shrunk", "em", "product"):
@@ -107,12 +111,12 @@ def main(what: list[str]) -> None:
             writer.writerow(["setting", "method", "avd_all_pairs", "avd_dependent_pairs", "seconds"])
         if not what or "epsilon" in what:
             for epsilon in (4, 8, 16, 24):
-                for method, runs in measured(table, Wish(epsilon=epsilon), ("shrunk", "product")).items():
+                for method, runs in measured(table, CampaignRequest(epsilon=epsilon), ("shrunk", "product")).items():
                     print_row(f"epsilon={epsilon}", method, runs, writer)
         if not what or "bloom" in what:
             for f in ("0.5", "0.7", "0.9"):
                 methods = ("shrunk", "em", "moments", "product", "lasso", "hybrid")
-                for method, runs in measured(table, Wish(flip_probability=f), methods).items():
+                for method, runs in measured(table, CampaignRequest(flip_probability=f), methods).items():
                     print_row(f"f={f}", method, runs, writer)
     if not what or "cliques" in what:
         print("larger cliques, one seed", flush=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import Categorical, Dataset, Domain, ReportBatch, Terms, Wish, make_campaign, simulate
+from lopub import CampaignRequest, Categorical, Dataset, Domain, ReportBatch, Terms, make_campaign, simulate
 from lopub.inference import Study
 
 METHODS = ("em", "shrunk", "moments", "lasso", "hybrid")
@@ -54,8 +54,8 @@ def people(n: int, k: int) -> Dataset:
 
 def reports(n: int, k: int) -> ReportBatch:
     table = people(n, k)
-    wish = Wish(flip_probability=0.5, n_bits=32, n_hashes=4)
-    return simulate(table, make_campaign(table.domain, Terms(name="complexity"), wish), seed=1)
+    request = CampaignRequest(flip_probability=0.5, n_bits=32, n_hashes=4)
+    return simulate(table, make_campaign(table.domain, Terms(name="complexity"), request), seed=1)
 
 
 def measure_here(method: str, n: int, k: int) -> None:

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lopub import Dataset, ReportBatch, Terms, Wish, make_campaign
+from lopub import CampaignRequest, Dataset, ReportBatch, Terms, make_campaign
 from lopub.collection.catalogue import public_table
 from lopub.collection.counts import Counts, count
 from lopub.collection.simulation import BLOCK_REPORTS, simulate, simulate_blocks
@@ -36,7 +36,7 @@ def spread_out(batch: ReportBatch) -> np.ndarray:
 def overlaps() -> None:
     """Both on one thread, then both on all: all of `count`, against the product alone, of which NumPy takes one triangle."""
     people = uniform_people(N_ADULT)
-    batch = simulate(people, make_campaign(people.domain, Terms(name="bench"), Wish(flip_probability=0.5)), seed=1)
+    batch = simulate(people, make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5)), seed=1)
     bits = spread_out(batch)
     whole = (bits.T @ bits).astype(np.int64)
     count(batch[:64])  # compile
@@ -59,7 +59,7 @@ def million() -> None:
 
 def million_here() -> None:
     people = uniform_people(N_MILLION)
-    campaign = make_campaign(people.domain, Terms(name="bench"), Wish(flip_probability=0.5))
+    campaign = make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=0.5))
     before = peak_mb()
     counts, seconds = timed(simulate_blocks(people, campaign, seed=1))
     print(
@@ -83,9 +83,9 @@ def timed(blocks: Iterator[ReportBatch]) -> tuple[Counts, float]:
     return total, seconds
 
 
-def resampled(table: Dataset, campaign_wish: Wish, n: int) -> Iterator[ReportBatch]:
+def resampled(table: Dataset, campaign_request: CampaignRequest, n: int) -> Iterator[ReportBatch]:
     """Reports of n people drawn from the table with replacement, a block at a time."""
-    campaign, rng = make_campaign(table.domain, Terms(name="adult"), campaign_wish), np.random.default_rng(1)
+    campaign, rng = make_campaign(table.domain, Terms(name="adult"), campaign_request), np.random.default_rng(1)
     for number, start in enumerate(range(0, n, BLOCK_REPORTS)):
         people = table[rng.integers(0, len(table), min(BLOCK_REPORTS, n - start))]
         yield simulate(people, campaign, seed=number)
@@ -98,7 +98,7 @@ def adult() -> None:
         flush=True,
     )
     for n in N_MANY:
-        counts, seconds = timed(resampled(table, Wish(epsilon=8), n))
+        counts, seconds = timed(resampled(table, CampaignRequest(epsilon=8), n))
         start = time.perf_counter()
         joints = Study(counts).pairs()
         estimating = time.perf_counter() - start

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import AllAttributes, Categorical, Dataset, Domain, Terms, Wish, make_campaign, simulate
+from lopub import AllAttributes, CampaignRequest, Categorical, Dataset, Domain, Terms, make_campaign, simulate
 from lopub.collection.catalogue import public_table
 from lopub.forecast.design import designs
 from lopub.inference import Study
@@ -111,8 +111,8 @@ def against_the_paper() -> None:
     for epsilon, asked in ((4, 0.30), (8, 0.25), (16, 0.25), (24, 0.25)):
         figures = []
         for seed in (1, 2):
-            wish = Wish(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False)
-            study = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), wish), seed=seed))
+            request = CampaignRequest(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False)
+            study = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), request), seed=seed))
             paper = study.pairs(method="em")
             cliques = [study.clique(pair) for pair in dependent]
             paper |= dict(zip(dependent, study.joints(cliques, "em", **TO_THE_END), strict=True))

@@ -16,7 +16,20 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import AllAttributes, Campaign, Dataset, Fill, Report, ReportBatch, Sample, Terms, Wish, count, make_campaign, simulate
+from lopub import (
+    AllAttributes,
+    Campaign,
+    CampaignRequest,
+    Dataset,
+    Fill,
+    Report,
+    ReportBatch,
+    Sample,
+    Terms,
+    count,
+    make_campaign,
+    simulate,
+)
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import mask_of, pack
@@ -25,7 +38,7 @@ from lopub.forecast.coverage import odd_coverage
 from lopub.forecast.poisoning import poisoning_bound, reach
 from lopub.forecast.views import drawn_views
 from lopub.inference import Study
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 from lopub.laws.codes import code_matrix
 
 N_PEOPLE = 20_000
@@ -39,18 +52,18 @@ FIELDS = (
     *("mechanism", "view", "randomize", "epsilon", "attributes", "attack", "fake_share", "true_share"),
     *("bound", "mean_bound", "linear", *METHODS, "liars_bound", *(f"liars_{method}" for method in METHODS), "warned"),
 )
-WISHES = [
-    Wish(epsilon=4, mechanism="direct", view=Sample(2), jointly=True),
-    Wish(epsilon=4, mechanism="subset", view=Sample(2), jointly=True),
-    Wish(epsilon=4, mechanism="unary", view=Sample(2), jointly=True),
-    Wish(epsilon=4, mechanism="direct", view=Sample(2), jointly=False),
-    Wish(epsilon=4, mechanism="subset", view=Sample(2), jointly=False),
-    Wish(epsilon=4, mechanism="unary", view=Sample(2), jointly=False),
-    Wish(epsilon=1, mechanism="subset", view=Sample(2), jointly=True),
-    Wish(epsilon=8, mechanism="direct", view=Fill(496), jointly=True),
-    Wish(epsilon=8, mechanism="subset", view=Sample(3), jointly=True),
-    Wish(flip_probability=0.5, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
-    Wish(flip_probability=0.9, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
+REQUESTS = [
+    CampaignRequest(epsilon=4, mechanism="direct", view=Sample(2), jointly=True),
+    CampaignRequest(epsilon=4, mechanism="subset", view=Sample(2), jointly=True),
+    CampaignRequest(epsilon=4, mechanism="unary", view=Sample(2), jointly=True),
+    CampaignRequest(epsilon=4, mechanism="direct", view=Sample(2), jointly=False),
+    CampaignRequest(epsilon=4, mechanism="subset", view=Sample(2), jointly=False),
+    CampaignRequest(epsilon=4, mechanism="unary", view=Sample(2), jointly=False),
+    CampaignRequest(epsilon=1, mechanism="subset", view=Sample(2), jointly=True),
+    CampaignRequest(epsilon=8, mechanism="direct", view=Fill(496), jointly=True),
+    CampaignRequest(epsilon=8, mechanism="subset", view=Sample(3), jointly=True),
+    CampaignRequest(flip_probability=0.5, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
+    CampaignRequest(flip_probability=0.9, mechanism="bloom", n_bits=64, n_hashes=4, view=AllAttributes(), jointly=False),
 ]
 
 # ---- fakes
@@ -122,10 +135,10 @@ def fakes(campaign: Campaign, clique: View, cell: tuple[int, ...], up: bool, who
 def linear(batch: ReportBatch, clique: View) -> np.ndarray:
     """Before the simplex: the mean of debiased bits, or of their products, over the reports that cover the clique."""
     if batch.campaign.jointly:
-        return Moments(count(batch))._linear(clique)
+        return MomentEquations(count(batch))._linear(clique)
     rows = [batch.rows_of(i) for i, view in enumerate(batch.views) if set(clique) <= set(view)]
     counts = count(batch[np.sort(np.concatenate(rows))])
-    moments, (noise,) = Moments(counts), counts.noises(clique)
+    moments, (noise,) = MomentEquations(counts), counts.noises(clique)
     means = moments._debiased(clique[0], noise)[1:] if len(clique) == 1 else moments._co_occurrences(*clique, noise)[1:, 1:]
     for axis, position in enumerate(clique):
         channel = batch.campaign.mechanism.channel((batch.campaign.domain.attributes[position],), noise)
@@ -209,8 +222,8 @@ def measure() -> None:
     with open(RESULTS, "w", newline="") as file:
         writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         writer.writeheader()
-        for wish in WISHES:
-            campaign = make_campaign(people.domain, Terms(name="alumni"), wish)
+        for request in REQUESTS:
+            campaign = make_campaign(people.domain, Terms(name="alumni"), request)
             own = {
                 "mechanism": campaign.mechanism.name, "view": str(campaign.view), "epsilon": round(campaign.epsilon, 2),
                 "randomize": "jointly" if campaign.jointly else "separately",

@@ -23,7 +23,7 @@ import uvloop
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from lopub import Campaign, Client, Domain, IntegerRange, MemoryStore, Terms, Wish, make_campaign
+from lopub import Campaign, CampaignRequest, Client, Domain, IntegerRange, MemoryStore, Terms, make_campaign
 from lopub.contract.report import Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
@@ -40,7 +40,7 @@ Answers: TypeAlias = "multiprocessing.Queue[list[float]]"
 def campaign() -> Campaign:
     """Fifteen questions with 4 to 18 answers each: reports of some forty bytes."""
     questions = tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=3 + i) for i in range(15))
-    return make_campaign(Domain(questions), Terms(name="load"), Wish(epsilon=4))
+    return make_campaign(Domain(questions), Terms(name="load"), CampaignRequest(epsilon=4))
 
 
 def request_bytes(target: Campaign, template: bytes, per_request: int) -> bytes:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from client import adult_shaped
-from lopub import Terms, Wish, make_campaign
-from lopub.collection.batch import walk_reports, write_reports
+from lopub import CampaignRequest, Terms, make_campaign
+from lopub.collection.batch import save_reports, walk_reports
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate, simulate_blocks
 
@@ -50,23 +50,23 @@ def main() -> None:
     people = uniform_people(N_BLOOM)
     print(f"simulate: {N_BLOOM:,} reports of {N_BITS:,} Bloom bits against draw uint32, compare, packbits (asked: 5x)")
     for f in (0.5, 0.9):
-        campaign = make_campaign(people.domain, Terms(name="bench"), Wish(flip_probability=f))
+        campaign = make_campaign(people.domain, Terms(name="bench"), CampaignRequest(flip_probability=f))
         ours = best(lambda campaign=campaign: simulate(people, campaign, seed=1))
         theirs = best(lambda f=f: plain(N_BLOOM, round(f / 2 * 2**32)))
         print(f"  f={f}: {ours:.3f} s against {theirs:.3f} s: {theirs / ours:.1f}x")
     million = uniform_people(N_MILLION)
-    campaign = make_campaign(million.domain, Terms(name="bench"), Wish(epsilon=8))
+    campaign = make_campaign(million.domain, Terms(name="bench"), CampaignRequest(epsilon=8))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reports.parquet"
         blocks = simulate_blocks(million, campaign, seed=1)
-        seconds = best(lambda: write_reports(path, campaign, blocks), times=1)
+        seconds = best(lambda: save_reports(path, campaign, blocks), times=1)
         print(
             f"direct, {campaign.view}: {N_MILLION:,} Adult-shaped reports simulated and written in {seconds:.1f} s (asked: 10 s),"
         )
         print(f"  {path.stat().st_size / 1e6:.0f} MB on disk, peak memory so far {peak_mb():.0f} MB (asked: 1,000)")
         repeated = (block for _ in range(10) for block in simulate_blocks(million, campaign, seed=2))
         path.unlink()
-        write_reports(path, campaign, repeated)
+        save_reports(path, campaign, repeated)
         walked = 0
         start = time.perf_counter()
         for block in walk_reports(path, campaign):

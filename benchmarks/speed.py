@@ -11,8 +11,19 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lopub import AllAttributes, Categorical, Dataset, Domain, ReportBatch, Terms, Wish, estimate, make_campaign, simulate
-from lopub.collection.batch import write_reports
+from lopub import (
+    AllAttributes,
+    CampaignRequest,
+    Categorical,
+    Dataset,
+    Domain,
+    ReportBatch,
+    Terms,
+    estimate,
+    make_campaign,
+    simulate,
+)
+from lopub.collection.batch import save_reports
 from lopub.collection.simulation import simulate_blocks
 from lopub.inference.basis import Reports
 from lopub.inference.em import ROUNDING, em_map, run_accelerated, run_plain
@@ -37,7 +48,9 @@ def dependent_people(domain: Domain, n: int, seed: int = 1) -> Dataset:
 
 def bloom(n: int, first: int, second: int, f: float) -> ReportBatch:
     domain = pair(first, second)
-    return simulate(dependent_people(domain, n), make_campaign(domain, Terms(name="speed"), Wish(flip_probability=f)), seed=1)
+    return simulate(
+        dependent_people(domain, n), make_campaign(domain, Terms(name="speed"), CampaignRequest(flip_probability=f)), seed=1
+    )
 
 
 def dense_table(batch: ReportBatch) -> np.ndarray:
@@ -75,8 +88,8 @@ def step_ratio(n: int, first: int, second: int, asked: float) -> None:
 def kept_cell_ratio(n: int = 1_000_000) -> None:
     domain = pair(16, 16)
     people = dependent_people(domain, n)
-    wish = Wish(epsilon=8, mechanism="direct", view=AllAttributes(), jointly=True)
-    kept = Reports(simulate(people, make_campaign(domain, Terms(name="speed"), wish), seed=1)).evidence((0, 1))
+    request = CampaignRequest(epsilon=8, mechanism="direct", view=AllAttributes(), jointly=True)
+    kept = Reports(simulate(people, make_campaign(domain, Terms(name="speed"), request), seed=1)).evidence((0, 1))
     factorised = Reports(bloom(n, 16, 16, 0.5)).evidence((0, 1))
     joint = uniform(kept)
     ours, theirs = best(lambda: kept.step(joint)), best(lambda: factorised.step(joint), 2)
@@ -134,18 +147,18 @@ def python_loop(n: int = 4_522, looped: int = 30) -> None:
 def memory(mechanism: str) -> None:
     """One estimate from 10,000,000 reports in a Parquet file, in a process of its own."""
     domain = pair(16, 16)
-    wish = Wish(flip_probability=0.5) if mechanism == "bloom" else Wish(epsilon=8)
-    campaign = make_campaign(domain, Terms(name="speed"), wish)
+    request = CampaignRequest(flip_probability=0.5) if mechanism == "bloom" else CampaignRequest(epsilon=8)
+    campaign = make_campaign(domain, Terms(name="speed"), request)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "reports.parquet"
         million = dependent_people(domain, 1_000_000)
-        write_reports(path, campaign, (b for seed in range(10) for b in simulate_blocks(million, campaign, seed=seed)))
+        save_reports(path, campaign, (b for seed in range(10) for b in simulate_blocks(million, campaign, seed=seed)))
         subprocess.run([sys.executable, __file__, "estimate", str(path), mechanism], check=True)
 
 
 def estimate_file(path: str, mechanism: str) -> None:
     start = time.perf_counter()
-    joint = estimate(ReportBatch.read(path), ("a", "b"), "em")
+    joint = estimate(ReportBatch.load(path), ("a", "b"), "em")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds = time.perf_counter() - start
     print(

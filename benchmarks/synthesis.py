@@ -15,17 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from lopub import (
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
     Publication,
     Terms,
-    Wish,
     evaluate,
     make_campaign,
     publish,
     simulate,
-    write_publication,
 )
 from lopub.collection.catalogue import public_table
 from lopub.model.synthesis import synthesize
@@ -63,11 +62,11 @@ def _pair(estimated, pair):
     return (estimated.get(pair) or estimated[pair[::-1]]).marginal(pair)
 
 
-def measured(table: Dataset, wish: Wish, **settings) -> dict[str, float]:
+def measured(table: Dataset, request: CampaignRequest, **settings) -> dict[str, float]:
     """Means over the seeds."""
     runs = []
     for seed in SEEDS:
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), wish), seed=seed)
+        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed)
         start = time.perf_counter()
         publication = publish(batch, seed=seed, **settings)
         seconds = time.perf_counter() - start
@@ -78,7 +77,7 @@ def measured(table: Dataset, wish: Wish, **settings) -> dict[str, float]:
 def calibrated(name: str, writer) -> None:
     table = public_table(name)
     for epsilon, (pairs, dependent) in ASKED[name].items():
-        figures = measured(table, Wish(epsilon=epsilon))
+        figures = measured(table, CampaignRequest(epsilon=epsilon))
         print(
             f"  {name:7} epsilon {epsilon:2}: synthetic pairs {figures['avd2']:.4f} / dependent {figures['avd2_dependent']:.4f}"
             f" (asked {pairs} / {dependent}); triples {figures['avd3']:.4f}; estimated pairs {figures['pairs']:.4f};"
@@ -92,8 +91,8 @@ def paper(writer) -> None:
     """Bloom m=128 h=4 f=0.5, em, the paper's structure; 60 random pairs and triples as asked, beside all pairs."""
     table, runs = public_table("adult"), []
     for seed in SEEDS:
-        wish = Wish(flip_probability=0.5, n_bits=128, n_hashes=4)
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), wish), seed=seed)
+        request = CampaignRequest(flip_probability=0.5, n_bits=128, n_hashes=4)
+        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), request), seed=seed)
         start = time.perf_counter()
         publication = publish(batch, seed=seed, structure="paper", method="em", phi=0.2, most_cells=5000)
         seconds = time.perf_counter() - start
@@ -125,7 +124,7 @@ def wide_people(n: int = 100_000, d: int = 200) -> Dataset:
 
 def wide() -> None:
     people = wide_people()
-    batch = simulate(people, make_campaign(people.domain, Terms(name="wide"), Wish(epsilon=8)), seed=1)
+    batch = simulate(people, make_campaign(people.domain, Terms(name="wide"), CampaignRequest(epsilon=8)), seed=1)
     start = time.perf_counter()
     publication = publish(batch)
     seconds, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -139,12 +138,12 @@ def wide() -> None:
 def speed() -> None:
     table = public_table("adult")
     for epsilon in (4, 8, 16, 24):
-        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), Wish(epsilon=epsilon)), seed=1)
+        batch = simulate(table, make_campaign(table.domain, Terms(name="benchmark"), CampaignRequest(epsilon=epsilon)), seed=1)
         publish(batch[:2000])  # compile
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
             publication = publish(batch)
-            write_publication(publication, Path(folder) / "publication")
+            publication.save(Path(folder) / "publication")
             seconds = time.perf_counter() - start
         print(f"  Adult, epsilon {epsilon}, from reports to files: {seconds:.1f} s (asked 15)", flush=True)
     domain = Domain(tuple(table.domain.attributes[i] for i in sorted(range(15), key=lambda i: table.domain.names[i])))

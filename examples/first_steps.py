@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from lopub import (
+    CampaignRequest,
     Categorical,
     Client,
     Dataset,
@@ -13,12 +14,10 @@ from lopub import (
     IntegerRange,
     MemoryStore,
     Terms,
-    Wish,
     estimate,
     make_campaign,
     publish,
     simulate,
-    write_publication,
 )
 from lopub.contract.budget import decimal_up
 
@@ -30,7 +29,7 @@ questions = Domain(
         IntegerRange(name="age", minimum=25, maximum=30),
     )
 )
-campaign = make_campaign(questions, Terms(name="alumni"), Wish(epsilon=4))
+campaign = make_campaign(questions, Terms(name="alumni"), CampaignRequest(epsilon=4))
 print(f"campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss, 3)}  {campaign.mechanism.name}, {campaign.view}")
 
 # One person: the answers become noise on her own device, once.
@@ -55,6 +54,6 @@ for (who, what), share, error in joint.rows():
 # Everything that may be published: a synthetic table, its estimates, and pages that explain them.
 publication = publish(reports, seed=1)
 with tempfile.TemporaryDirectory() as directory:
-    write_publication(publication, Path(directory) / "publication")
+    publication.save(Path(directory) / "publication")
     names = sorted(path.name for path in (Path(directory) / "publication").iterdir())
 print(f"publish  {len(publication.synthetic):,} synthetic people; files: {', '.join(names)}")

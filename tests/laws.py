@@ -31,7 +31,7 @@ from lopub.contract.report import ID_BYTES, Report
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, View
 from lopub.errors import ReportRejected
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 
 ALPHA = 1e-9
 """Of every single test. Seeds are fixed, so that a test that passes once passes always."""
@@ -59,7 +59,7 @@ def small_domain(*sizes: int) -> Domain:
 
 def small_campaign(*sizes: int, **wish: object) -> Campaign:
     """A campaign on a small domain; its noise is as wished."""
-    return make_campaign(small_domain(*sizes), Terms(name="small"), Wish(**wish))  # type: ignore[arg-type]
+    return make_campaign(small_domain(*sizes), Terms(name="small"), CampaignRequest(**wish))  # type: ignore[arg-type]
 
 
 def records_of(campaign: Campaign) -> list[Record]:

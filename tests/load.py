@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import Campaign, Domain, IntegerRange, Terms, Wish, make_campaign
+from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.dataset import Dataset
@@ -39,7 +39,7 @@ def scaled(figure: int) -> int:
 
 
 def campaign(name: str = "load") -> Campaign:
-    return make_campaign(DOMAIN, Terms(name=name), Wish(epsilon=4))
+    return make_campaign(DOMAIN, Terms(name=name), CampaignRequest(epsilon=4))
 
 
 def population(target: Campaign, n: int, *, seed: int) -> ReportBatch:

@@ -2,7 +2,19 @@
 
 from datetime import date
 
-from lopub import Boolean, Campaign, Categorical, Client, Domain, MemoryStore, Report, Schedule, Terms, Wish, make_campaign
+from lopub import (
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Categorical,
+    Client,
+    Domain,
+    MemoryStore,
+    Report,
+    Schedule,
+    Terms,
+    make_campaign,
+)
 
 DOMAIN = Domain((Boolean(name="smoker"), Categorical(name="colour", values=("red", "green", "blue"))))
 ANSWERS = {"smoker": True, "colour": "blue"}
@@ -13,7 +25,7 @@ def campaign(
 ) -> Campaign:
     schedule = Schedule(opens=date(2020, 1, 1), closes=date(2040, 12, 31)) if scheduled else None
     terms = Terms(name=name, min_reports=min_reports, retention_days=retention_days, schedule=schedule)
-    return make_campaign(DOMAIN, terms, Wish(flip_probability="0.5") if bloom else Wish(epsilon=2))
+    return make_campaign(DOMAIN, terms, CampaignRequest(flip_probability="0.5") if bloom else CampaignRequest(epsilon=2))
 
 
 def reports(target: Campaign, n: int) -> list[bytes]:

@@ -32,9 +32,9 @@ from lopub.contract.view import Sizes, View, ViewRule
 from lopub.contract.view.base import Losses
 from lopub.forecast.design import ranked
 from lopub.forecast.expectation import expected
-from lopub.inference import METHODS
+from lopub.inference import METHODS, Em, Estimator, Product
+from lopub.inference.basis import Basis
 from lopub.inference.joint import Fit, JointDistribution
-from lopub.inference.methods import product
 from lopub.laws import Bulk
 from lopub.laws.designs import Design
 from lopub.planning import plan, tried
@@ -161,13 +161,16 @@ def toys() -> Iterator[tuple[type[Mechanism], type[ViewRule]]]:
         def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
             yield Design("mirrored", rule(), True)
 
-    def halfway(sources: Any, clique: View, /) -> JointDistribution:
-        independent = product(sources, clique)
-        likely = METHODS["em"](sources, clique)
-        mixed = (independent.probabilities + likely.probabilities) / 2
-        return JointDistribution(independent.attributes, mixed, None, Fit(method="halfway", n_reports=likely.fit.n_reports))
+    class Halfway(Estimator):
+        name: ClassVar[str] = "halfway"
 
-    METHODS["halfway"] = halfway
+        def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+            independent, likely = Product()(basis, clique), Em()(basis, clique)
+            mixed = (independent.probabilities + likely.probabilities) / 2
+            fit = Fit(method=self.name, n_reports=likely.fit.n_reports)
+            return JointDistribution(independent.attributes, mixed, None, fit)
+
+    METHODS["halfway"] = Halfway
     yield mechanism, rule
     del METHODS["halfway"], Mechanism.known["mirrored"], Bulk.known["mirrored"], ViewRule.known["neighbours"]
 

@@ -36,11 +36,12 @@ if TYPE_CHECKING:
     )
     from lopub.evaluation import Evaluation, evaluate
     from lopub.forecast.poisoning import poisoning_bound
-    from lopub.forecast.request import Wish, make_campaign
-    from lopub.inference import Study, estimate, estimate_pairs
+    from lopub.forecast.request import CampaignRequest, make_campaign
+    from lopub.inference import Em, Estimator, Hybrid, Lasso, Moments, Product, Shrunk, Study, estimate, estimate_pairs
     from lopub.inference.joint import JointDistribution
+    from lopub.model.dependence import Pruning
     from lopub.planning import Plan, Population, plan
-    from lopub.release import Publication, publish, write_publication
+    from lopub.release import Publication, PublishSettings, publish
 
 __version__ = "0.1.0"
 
@@ -51,7 +52,7 @@ _HOMES = {
     "collection.counts": ("Counts", "count"),
     "collection.dataset": ("Dataset",),
     "contract.domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
-    "forecast.request": ("Wish", "make_campaign"),
+    "forecast.request": ("CampaignRequest", "make_campaign"),
     "errors": (
         "CampaignError",
         "CollectorError",
@@ -66,14 +67,26 @@ _HOMES = {
         "TooFewReports",
         "TryLater",
     ),
-    "inference": ("Study", "estimate", "estimate_pairs"),
+    "inference": (
+        "Em",
+        "Estimator",
+        "Hybrid",
+        "Lasso",
+        "Moments",
+        "Product",
+        "Shrunk",
+        "Study",
+        "estimate",
+        "estimate_pairs",
+    ),
     "evaluation": ("Evaluation", "evaluate"),
     "collection.infer": ("infer_domain",),
     "inference.joint": ("JointDistribution",),
     "device.keeping": ("FileStore", "MemoryStore", "Spent"),
+    "model.dependence": ("Pruning",),
     "planning": ("Plan", "Population", "plan"),
     "forecast.poisoning": ("poisoning_bound",),
-    "release": ("Publication", "publish", "write_publication"),
+    "release": ("Publication", "PublishSettings", "publish"),
     "contract.report": ("Report",),
     "device.sending": ("Patience", "fetch_campaign"),
     "collection.simulation": ("simulate",),
@@ -88,6 +101,7 @@ __all__ = [
     "Boolean",
     "Campaign",
     "CampaignError",
+    "CampaignRequest",
     "Categorical",
     "Client",
     "CollectorError",
@@ -95,27 +109,36 @@ __all__ = [
     "Dataset",
     "Domain",
     "DomainError",
+    "Em",
     "EpsilonTooHigh",
+    "Estimator",
     "Evaluation",
     "FileStore",
     "Fill",
+    "Hybrid",
     "IntegerRange",
     "JointDistribution",
+    "Lasso",
     "Listed",
     "LopubError",
     "MemoryStore",
+    "Moments",
     "NeedsReports",
     "NoiseWarning",
     "Patience",
     "Plan",
     "Population",
+    "Product",
+    "Pruning",
     "Publication",
+    "PublishSettings",
     "Reason",
     "Report",
     "ReportBatch",
     "ReportRejected",
     "Sample",
     "Schedule",
+    "Shrunk",
     "Spent",
     "StoreError",
     "Study",
@@ -123,7 +146,6 @@ __all__ = [
     "TooFewReports",
     "Translation",
     "TryLater",
-    "Wish",
     "count",
     "estimate",
     "estimate_pairs",
@@ -135,7 +157,6 @@ __all__ = [
     "poisoning_bound",
     "publish",
     "simulate",
-    "write_publication",
 ]
 
 

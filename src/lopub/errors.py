@@ -1,7 +1,7 @@
 """Every exception of LoPub.
 
     LopubError
-    ├── CampaignError (ValueError)      a campaign, or a wish for one, that cannot be
+    ├── CampaignError (ValueError)      a campaign, or a request for one, that cannot be
     │   ├── CodesCollide                two candidates share a code; another salt may part them
     │   ├── EpsilonTooHigh              a campaign that reveals more than the app allows
     │   ├── NoCampaign                  a campaign that a collector does not have
@@ -19,15 +19,23 @@
     LopubWarning (UserWarning)
     └── NoiseWarning                    the noise drowns what is asked for
 
-All but the last three errors are the caller's or the sender's mistake, those the machine's or the network's. Anything else
-that comes out of LoPub is a bug of ours. No message ever contains a raw answer.
+All but the last three errors are the caller's or the sender's mistake, those the machine's or the network's. An option that a
+function does not take is a TypeError, as everywhere in Python. Anything else that comes out of LoPub is a bug of ours. No message
+ever contains a raw answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, signature
+from typing import ParamSpec, TypeVar, cast
 
 MOST_LISTED = 20
 """Mistakes that one message lists."""
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 
 
 class LopubError(Exception):
@@ -143,3 +151,30 @@ def all_of(mistakes: Sequence[str], what: str) -> str:
     if len(mistakes) > MOST_LISTED:
         lines.append(f"- and {len(mistakes) - MOST_LISTED:,} more")
     return "\n".join([f"{what} has {len(mistakes):,} mistakes:", *lines])
+
+
+def checks_options(target: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """The same function or class, with a TypeError that names the nearest option where a keyword is not one of its own."""
+    if isinstance(target, type):
+        type.__setattr__(target, "__init__", _checked(vars(target)["__init__"], target.__name__))
+        return cast(Callable[Arguments, Result], target)
+    return _checked(target, target.__name__)
+
+
+def _checked(function: Callable[Arguments, Result], name: str) -> Callable[Arguments, Result]:
+    takes = signature(function).parameters.values()
+    own = [one.name for one in takes if one.kind != Parameter.POSITIONAL_ONLY and one.name != "self"]
+
+    @wraps(function)
+    def checked(*arguments: Arguments.args, **options: Arguments.kwargs) -> Result:
+        for option in options:
+            if option not in own:
+                raise TypeError(f"{name}() has no option {option!r}; {_next_step(option, own)}")
+        return function(*arguments, **options)
+
+    return checked
+
+
+def _next_step(option: str, own: Sequence[str]) -> str:
+    near = get_close_matches(option, own, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(own) or 'none'}"

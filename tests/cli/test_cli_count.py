@@ -41,7 +41,7 @@ def lopub(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProce
 def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with reports of two days, in one file and in two, their campaign, and another campaign."""
     folder = tmp_path_factory.mktemp("collected")
-    ALUMNI.people(3_000, seed=1).write_csv(folder / "people.csv")
+    ALUMNI.people(3_000, seed=1).save(folder / "people.csv")
     columns = ["--columns", "gender,income,home,donates"]
     made = [
         ["campaign", "infer", "people.csv", "-o", "campaign.json", "--epsilon", "8", *columns],
@@ -51,9 +51,9 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     for command in made:
         assert lopub(*command, cwd=folder).returncode == 0
-    batch = ReportBatch.read(folder / "reports.parquet")
+    batch = ReportBatch.load(folder / "reports.parquet")
     assert batch.campaign.mechanism.name == "direct"
-    batch[:1_000].write(folder / "monday.parquet")
+    batch[:1_000].save(folder / "monday.parquet")
     (folder / "tuesday.reports").write_bytes(framed_bytes(batch[1_000:]))
     return folder
 
@@ -75,7 +75,7 @@ def test_a_fresh_process_refuses_in_one_sentence(collected: Path):
 
 def test_the_file_holds_the_counts_of_the_reports(collected: Path):
     counts = Counts.load(collected / "counts.parquet")
-    expected = count(ReportBatch.read(collected / "reports.parquet"))
+    expected = count(ReportBatch.load(collected / "reports.parquet"))
     assert len(counts) == 3_000
     assert {key: table.counts.tolist() for key, table in counts.tables.items()} == {
         key: table.counts.tolist() for key, table in expected.tables.items()

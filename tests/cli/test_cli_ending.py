@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "draft.json").write_text(json.dumps(DRAFT))
     (tmp_path / "empty.csv").write_text("a,b\n")
     (tmp_path / "full.csv").write_text("a,b\n1,2\n2,3\n")
-    ALUMNI.people(300, seed=1).write_csv(tmp_path / "people.csv")
+    ALUMNI.people(300, seed=1).save(tmp_path / "people.csv")
     return tmp_path
 
 

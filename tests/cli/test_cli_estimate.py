@@ -15,7 +15,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with a table, its campaign and its reports."""
     folder = tmp_path_factory.mktemp("collected")
     people = ALUMNI.people(4_000, seed=1)
-    people.write_csv(folder / "people.csv")
+    people.save(folder / "people.csv")
     made = [
         ["campaign", "infer", "people.csv", "-o", "campaign.json", "--epsilon", "8", "--columns", "gender,income,home,donates"],
         ["encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1"],
@@ -45,7 +45,7 @@ def test_json_holds_every_cell(collected: Path):
 def test_the_csv_can_be_read_back(collected: Path, tmp_path: Path):
     path = tmp_path / "joint.csv"
     assert estimate(collected, "-a", "gender,donates", "-o", str(path)).returncode == 0
-    joint = JointDistribution.from_csv(path, Campaign.load(collected / "campaign.json").domain)
+    joint = JointDistribution.load(path, Campaign.load(collected / "campaign.json").domain)
     assert joint.names == ("gender", "donates")
 
 
@@ -97,7 +97,7 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     from lopub.collection.batch import ReportBatch
     from lopub.collection.batch.storage import framed_bytes
 
-    batch = ReportBatch.read(collected / "reports.parquet")
+    batch = ReportBatch.load(collected / "reports.parquet")
     broken = tmp_path / "broken.reports"
     broken.write_bytes(framed_bytes(batch) + b"\x00\x03abc")
     result = lopub("estimate", "campaign.json", str(broken), "-a", "home", cwd=collected)

@@ -18,7 +18,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("evaluated")
     for name, seed in (("real", 1), ("synthetic", 2)):
         people = ALUMNI.people(800, seed=seed)
-        people.write_csv(path / f"{name}.csv")
+        people.save(path / f"{name}.csv")
         rows = [people.domain.names, *people.codes.tolist()]
         (path / f"{name}-codes.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
     attributes = [{"name": a.name, "labels": list(a.texts)} for a in ALUMNI.domain.attributes if not a.missing]

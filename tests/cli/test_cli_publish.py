@@ -15,7 +15,7 @@ import pytest
 from test_cli import lopub, refused
 from test_publication_files import FILES, contents, is_whole, names
 
-from lopub import Campaign, Dataset, Domain, Terms, Wish, count, make_campaign, simulate
+from lopub import Campaign, CampaignRequest, Dataset, Domain, Terms, count, make_campaign, simulate
 from lopub.cli import run
 from lopub.collection.catalogue import ALUMNI
 
@@ -35,10 +35,10 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def collect(folder: Path, people: Dataset, names: tuple[str, ...], epsilon: float = 8) -> None:
     domain = Domain(tuple(people.domain[name] for name in names))
-    campaign = make_campaign(domain, Terms(name="people"), Wish(epsilon=epsilon))
+    campaign = make_campaign(domain, Terms(name="people"), CampaignRequest(epsilon=epsilon))
     campaign.save(folder / "campaign.json")
     batch = simulate(Dataset(domain, people.codes[:, list(people.domain.positions(names))]), campaign, seed=1)
-    batch.write(folder / "reports.parquet")
+    batch.save(folder / "reports.parquet")
     count(batch).save(folder / "counts.parquet")
 
 
@@ -72,7 +72,7 @@ def test_reports_become_a_publication(publish: Run, collected: Path, tmp_path: P
     assert f"written: {tmp_path}/out" in result.stdout.splitlines()[-1]
     assert set(FILES) <= set(contents(tmp_path / "out")) and is_whole(tmp_path / "out")
     domain = Campaign.load(collected / "campaign.json").domain
-    assert len(Dataset.read_csv(tmp_path / "out" / "data" / "synthetic.csv", domain)) == 2_000
+    assert len(Dataset.load(tmp_path / "out" / "data" / "synthetic.csv", domain)) == 2_000
 
 
 def test_json_is_all_that_is_printed(publish: Run, tmp_path: Path):

@@ -21,6 +21,7 @@ from lopub import (
     Binned,
     Boolean,
     Campaign,
+    CampaignRequest,
     Categorical,
     Client,
     Domain,
@@ -31,7 +32,6 @@ from lopub import (
     MemoryStore,
     Report,
     Terms,
-    Wish,
     make_campaign,
 )
 from lopub.cli.send import agree, all_answers, candidates_of, odds, print_answers, print_questions, send
@@ -51,7 +51,7 @@ TERMS = Terms(
     retention_days=30,
     min_reports=50,
 )
-CAMPAIGN = make_campaign(DOMAIN, TERMS, Wish(epsilon=2))
+CAMPAIGN = make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2))
 
 
 class Collector:
@@ -288,7 +288,7 @@ def collecting(campaign: Campaign) -> Iterator[Collector]:
 
 
 def wordy(epsilon: float = 2) -> Campaign:
-    return make_campaign(WORDY, Terms(name="wordy"), Wish(epsilon=epsilon))
+    return make_campaign(WORDY, Terms(name="wordy"), CampaignRequest(epsilon=epsilon))
 
 
 def test_no_list_of_answers_is_cut(capsys):
@@ -344,7 +344,7 @@ def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(ca
     monkeypatch.setattr("lopub.contract.attribute.check_texts", lambda texts, *arguments: tuple(texts))
     attribute = Categorical(name="a\u202eb", values=("v" + HOSTILE, "w"), labels={"w": "label" + HOSTILE}, question=HOSTILE)
     terms = Terms(name="t", title=HOSTILE, description="one\nepsilon 0.001: harmless" + HOSTILE, consent=HOSTILE)
-    campaign = make_campaign(Domain((attribute,)), terms, Wish(epsilon=1))
+    campaign = make_campaign(Domain((attribute,)), terms, CampaignRequest(epsilon=1))
     print_questions(campaign)
     print_answers(campaign, (1,))
     shown = capsys.readouterr().out

@@ -184,7 +184,7 @@ def test_infer_leaves_an_output_that_exists_unless_forced(table: Path, campaign:
 
 def test_encode_lets_every_record_report(table: Path, campaign: Path) -> None:
     result = done(lopub("encode", campaign, table, "-o", table.with_name("reports.parquet")))
-    batch = ReportBatch.read(table.with_name("reports.parquet"))
+    batch = ReportBatch.load(table.with_name("reports.parquet"))
     assert len(batch) == N and batch.refused == {} and batch.campaign == Campaign.load(campaign)
     assert result.stdout.startswith("300 reports of campaign ")
 
@@ -206,7 +206,7 @@ def test_encode_with_a_seed_gives_the_same_bytes_twice(table: Path, campaign: Pa
 def test_encode_with_a_seed_is_simulate_with_that_seed(table: Path, campaign: Path) -> None:
     done(lopub("encode", campaign, table, "-o", table.with_name("reports.bin"), "--seed", "7"))
     loaded = Campaign.load(campaign)
-    simulate(Dataset.read_csv(table, loaded.domain), loaded, seed=7).write(table.with_name("own.bin"))
+    simulate(Dataset.load(table, loaded.domain), loaded, seed=7).save(table.with_name("own.bin"))
     assert table.with_name("reports.bin").read_bytes() == table.with_name("own.bin").read_bytes()
 
 
@@ -214,7 +214,7 @@ def test_encode_without_a_seed_gives_other_bytes_every_time(table: Path, campaig
     outputs = [table.with_name(f"{i}.bin") for i in range(2)]
     for output in outputs:
         done(lopub("encode", campaign, table, "-o", output))
-    ids = [{batch.report(i).id for i in range(N)} for batch in (ReportBatch.read(o, Campaign.load(campaign)) for o in outputs)]
+    ids = [{batch.report(i).id for i in range(N)} for batch in (ReportBatch.load(o, Campaign.load(campaign)) for o in outputs)]
     assert len(ids[0] | ids[1]) == 2 * N
 
 
@@ -234,7 +234,7 @@ def test_encode_refuses_an_output_that_exists_unless_forced(table: Path, campaig
     assert f"{output} exists already; choose another name or use --force" in refused(lopub(*command))
     assert output.read_bytes() == b"theirs"
     done(lopub(*command, "--force"))
-    assert len(ReportBatch.read(output)) == N
+    assert len(ReportBatch.load(output)) == N
 
 
 ENCODE_REFUSES: list[tuple[str, str | bytes, str]] = [
@@ -310,12 +310,12 @@ def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None
 def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
     result = done(lopub("demo", "--out", tmp_path / "deep" / "demo", "--people", "2000", "--seed", "5"))
     files = tmp_path / "deep" / "demo"
-    people = Dataset.read_csv(files / "people.csv", ALUMNI.domain)
+    people = Dataset.load(files / "people.csv", ALUMNI.domain)
     assert people.codes.tolist() == ALUMNI.people(2000, seed=5).codes.tolist()
-    batch = ReportBatch.read(files / "reports.parquet", Campaign.load(files / "campaign.json"))
+    batch = ReportBatch.load(files / "reports.parquet", Campaign.load(files / "campaign.json"))
     assert len(batch) == 2000 and batch.refused == {}
     assert Campaign.load(files / "publication" / "campaign.json").id == batch.campaign.id
-    assert len(Dataset.read_csv(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
+    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
     assert "2,000 made-up alumni with 12 attributes" in result.stdout
     assert result.stderr == ""
 

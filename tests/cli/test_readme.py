@@ -52,7 +52,7 @@ def test_every_example_runs_after_the_one_before(people: Path, monkeypatch: pyte
                 run(arguments, people)
                 n_commands += 1
         elif language == "python":
-            if "write_publication" in text:
+            if '.save("publication")' in text:
                 subprocess.run(["rm", "-r", "publication"], cwd=people, check=True)
             exec(compile(text, "README.md", "exec"), {})
             n_scripts += 1

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lopub.collection.batch import Packed, ReportBatch, digests_of, order_of, read_reports, walk_reports, write_reports
+from lopub.collection.batch import Packed, ReportBatch, digests_of, order_of, save_reports, walk_reports
 from lopub.collection.batch.storage import framed_bytes, from_frames
 from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.domain import Boolean, Domain, IntegerRange
@@ -30,7 +30,7 @@ from lopub.contract.terms import Schedule, Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.device.client import randomized
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, ReportRejected, StoreError
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.folds import hashes_of
 
 SEED = 20_180_301
@@ -84,9 +84,9 @@ EVERY = [*NAMES, *UNUSUAL]
 def campaign_of(name: str) -> Campaign:
     if name in UNUSUAL:
         domain, view = UNUSUAL[name]
-        return make_campaign(domain, TERMS, Wish(epsilon=3, mechanism="direct", view=view, jointly=True))
+        return make_campaign(domain, TERMS, CampaignRequest(epsilon=3, mechanism="direct", view=view, jointly=True))
     mechanism, view_name, how = name.split()
-    wish = Wish(**MECHANISMS[mechanism], view=VIEWS[view_name], jointly=how == "jointly")  # type: ignore[arg-type]
+    wish = CampaignRequest(**MECHANISMS[mechanism], view=VIEWS[view_name], jointly=how == "jointly")  # type: ignore[arg-type]
     return make_campaign(MIXED, TERMS, wish)
 
 
@@ -162,40 +162,40 @@ def test_a_batch_names_only_views_that_can_be_drawn_in_order() -> None:
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("file", ["reports.parquet", "reports.bin"])
 def test_reports_that_are_written_and_read_are_the_same_bytes(tmp_path: Path, name: str, file: str) -> None:
-    batch_of(name).write(tmp_path / file)
-    back = ReportBatch.read(tmp_path / file, campaign_of(name))
+    batch_of(name).save(tmp_path / file)
+    back = ReportBatch.load(tmp_path / file, campaign_of(name))
     assert wires_in(back) == list(wires_of(name)) and back.refused == {}
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_parquet_file_brings_its_own_campaign(tmp_path: Path, name: str) -> None:
-    batch_of(name).write(tmp_path / "reports.parquet")
-    back = ReportBatch.read(tmp_path / "reports.parquet")
+    batch_of(name).save(tmp_path / "reports.parquet")
+    back = ReportBatch.load(tmp_path / "reports.parquet")
     assert back.campaign == campaign_of(name) and wires_in(back) == list(wires_of(name))
 
 
 @pytest.mark.parametrize("file", ["reports.parquet", "reports.bin"])
 def test_reports_that_are_read_and_written_make_the_same_file(tmp_path: Path, file: str) -> None:
     campaign = campaign_of("direct fill jointly")
-    batch_of("direct fill jointly").write(tmp_path / file)
-    ReportBatch.read(tmp_path / file, campaign).write(tmp_path / f"again.{file}")
+    batch_of("direct fill jointly").save(tmp_path / file)
+    ReportBatch.load(tmp_path / file, campaign).save(tmp_path / f"again.{file}")
     assert (tmp_path / file).read_bytes() == (tmp_path / f"again.{file}").read_bytes()
 
 
 def test_a_framed_file_is_the_single_reports_behind_their_lengths(tmp_path: Path) -> None:
-    batch_of("subset sample jointly").write(tmp_path / "reports.bin")
+    batch_of("subset sample jointly").save(tmp_path / "reports.bin")
     assert (tmp_path / "reports.bin").read_bytes() == framed(wires_of("subset sample jointly"))
 
 
 def test_a_parquet_file_holds_id_slot_view_and_payload_as_on_the_wire(tmp_path: Path) -> None:
-    batch_of("direct fill jointly").write(tmp_path / "reports.parquet")
+    batch_of("direct fill jointly").save(tmp_path / "reports.parquet")
     rows = pa.parquet.read_table(tmp_path / "reports.parquet").to_pylist()
     reports = reports_of("direct fill jointly")
     assert rows == [{"id": r.id, "slot": r.slot, "view": r.mask, "payload": r.payload} for r in reports]
 
 
 def test_a_parquet_file_names_its_campaign_and_carries_it(tmp_path: Path) -> None:
-    batch_of("direct fill jointly").write(tmp_path / "reports.parquet")
+    batch_of("direct fill jointly").save(tmp_path / "reports.parquet")
     metadata = pa.parquet.read_schema(tmp_path / "reports.parquet").metadata
     campaign = campaign_of("direct fill jointly")
     assert metadata[b"lopub.campaign_id"].decode() == campaign.id
@@ -205,15 +205,15 @@ def test_a_parquet_file_names_its_campaign_and_carries_it(tmp_path: Path) -> Non
 @pytest.mark.parametrize("file", ["reports.parquet", "reports.bin"])
 def test_a_slice_is_written_without_its_surroundings(tmp_path: Path, file: str) -> None:
     name = "direct fill jointly"
-    batch_of(name)[10:30].write(tmp_path / file)
-    assert wires_in(ReportBatch.read(tmp_path / file, campaign_of(name))) == list(wires_of(name)[10:30])
+    batch_of(name)[10:30].save(tmp_path / file)
+    assert wires_in(ReportBatch.load(tmp_path / file, campaign_of(name))) == list(wires_of(name)[10:30])
 
 
 @pytest.mark.parametrize("name", ["bloom all separately", "direct fill jointly", "subset sample separately"])
 @pytest.mark.parametrize("file", ["reports.parquet", "reports.bin"])
 @pytest.mark.parametrize("block", [1, 7, N, N + 1])
 def test_a_walk_in_blocks_meets_every_report_once_and_in_order(tmp_path: Path, name: str, file: str, block: int) -> None:
-    batch_of(name).write(tmp_path / file)
+    batch_of(name).save(tmp_path / file)
     blocks = list(walk_reports(tmp_path / file, campaign_of(name), block=block))
     assert [len(each) for each in blocks] == [block] * (N // block) + ([N % block] if N % block else [])
     assert [wire for each in blocks for wire in wires_in(each)] == list(wires_of(name))
@@ -224,7 +224,7 @@ def test_a_walk_in_blocks_refuses_as_many_as_reading_at_once(tmp_path: Path, fil
     name = "direct sample jointly"
     write_damaged(tmp_path / file, name)
     walked = sum((Counter(block.refused) for block in walk_reports(tmp_path / file, campaign_of(name), block=7)), Counter())
-    assert walked == read_reports(tmp_path / file, campaign_of(name)).refused == {Reason.VIEW: 10}
+    assert walked == ReportBatch.load(tmp_path / file, campaign_of(name)).refused == {Reason.VIEW: 10}
 
 
 def write_damaged(path: Path, name: str) -> None:
@@ -233,7 +233,7 @@ def write_damaged(path: Path, name: str) -> None:
     if path.suffix == ".bin":
         path.write_bytes(framed(report.to_bytes() for report in reports))
         return
-    batch_of(name).write(path)
+    batch_of(name).save(path)
     table = pa.parquet.read_table(path)
     views = pa.array([report.mask for report in reports], pa.binary())
     pa.parquet.write_table(table.set_column(2, "view", views), path)
@@ -241,22 +241,22 @@ def write_damaged(path: Path, name: str) -> None:
 
 def test_batches_are_written_one_behind_the_other(tmp_path: Path) -> None:
     name, batch = "subset listed jointly", batch_of("subset listed jointly")
-    n = write_reports(tmp_path / "reports.parquet", campaign_of(name), (batch[start : start + 25] for start in (0, 25, 50)))
-    assert n == N and wires_in(ReportBatch.read(tmp_path / "reports.parquet")) == list(wires_of(name))
+    n = save_reports(tmp_path / "reports.parquet", campaign_of(name), (batch[start : start + 25] for start in (0, 25, 50)))
+    assert n == N and wires_in(ReportBatch.load(tmp_path / "reports.parquet")) == list(wires_of(name))
 
 
 def test_a_file_may_have_many_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopub.collection.batch.storage.BLOCK_REPORTS", 16)
-    batch_of("direct fill jointly").write(tmp_path / "reports.parquet")
+    batch_of("direct fill jointly").save(tmp_path / "reports.parquet")
     assert pa.parquet.ParquetFile(tmp_path / "reports.parquet").num_row_groups == 4
-    assert wires_in(ReportBatch.read(tmp_path / "reports.parquet")) == list(wires_of("direct fill jointly"))
+    assert wires_in(ReportBatch.load(tmp_path / "reports.parquet")) == list(wires_of("direct fill jointly"))
 
 
 @pytest.mark.parametrize("name", ["bloom all separately", "direct fill jointly", "subset sample separately"])
 @pytest.mark.parametrize("file", ["reports.parquet", "reports.bin"])
 def test_a_batch_without_reports_is_written_and_read(tmp_path: Path, name: str, file: str) -> None:
-    ReportBatch.from_reports([], campaign_of(name)).write(tmp_path / file)
-    assert len(ReportBatch.read(tmp_path / file, campaign_of(name))) == 0
+    ReportBatch.from_reports([], campaign_of(name)).save(tmp_path / file)
+    assert len(ReportBatch.load(tmp_path / file, campaign_of(name))) == 0
 
 
 # ---- some of the reports
@@ -490,7 +490,7 @@ def test_reports_of_the_first_and_of_the_last_day_are_kept() -> None:
 
 @pytest.mark.parametrize("n_bits", range(9, 17))
 def test_every_padding_bit_must_be_zero_and_every_other_bit_may_be_one(n_bits: int) -> None:
-    wish = Wish(flip_probability="0.5", mechanism="unary", view=AllAttributes(), jointly=False)
+    wish = CampaignRequest(flip_probability="0.5", mechanism="unary", view=AllAttributes(), jointly=False)
     campaign = make_campaign(integers(n_bits), TERMS, wish)
     head = bytes([1]) + campaign.prefix + bytes(16) + DAYS[0].to_bytes(4)
     frames = [head + (1 << bit).to_bytes(2, "little") for bit in range(16)]
@@ -553,7 +553,7 @@ def test_a_report_too_long_beside_one_too_short_does_no_harm_to_a_third(name: st
 
 def parquet_of(path: Path, name: str = "direct sample jointly", **columns: pa.Array) -> Path:
     """A Parquet file of reports with some columns replaced."""
-    batch_of(name).write(path)
+    batch_of(name).save(path)
     table = pa.parquet.read_table(path)
     changed = {each: columns.get(each, table[each]) for each in table.column_names}
     pa.parquet.write_table(pa.table(changed).replace_schema_metadata(table.schema.metadata), path)
@@ -566,7 +566,7 @@ def test_a_parquet_file_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
     for length in range(4, len(whole), len(whole) // 40):
         path.write_bytes(whole[:length])
         with pytest.raises(StoreError, match=r"reports\.parquet is a damaged or cut-off Parquet file"):
-            read_reports(path)
+            ReportBatch.load(path)
 
 
 def test_a_parquet_file_with_a_changed_bit_is_refused_in_one_sentence_or_read(tmp_path: Path) -> None:
@@ -577,7 +577,7 @@ def test_a_parquet_file_with_a_changed_bit_is_refused_in_one_sentence_or_read(tm
         at = draws.randrange(32, 8 * len(whole))
         path.write_bytes(whole[: at // 8] + bytes([whole[at // 8] ^ 1 << at % 8]) + whole[at // 8 + 1 :])
         with contextlib.suppress(LopubError):
-            batch = read_reports(path)
+            batch = ReportBatch.load(path)
             assert check_as_one_by_one(wires_in(batch), batch.campaign).total() == 0
 
 
@@ -585,20 +585,20 @@ def test_a_parquet_file_of_another_campaign_is_refused(tmp_path: Path) -> None:
     mine, theirs = campaign_of("direct all jointly"), campaign_of("direct sample jointly")
     path = parquet_of(tmp_path / "reports.parquet")
     with pytest.raises(CampaignError) as refusal:
-        read_reports(path, mine)
+        ReportBatch.load(path, mine)
     assert str(refusal.value) == f"{path} holds reports of campaign {theirs.id[:16]}…, not of {mine.id[:16]}…"
 
 
 def test_a_framed_file_of_another_campaign_counts_every_report_as_refused(tmp_path: Path) -> None:
-    batch_of("direct sample jointly").write(tmp_path / "reports.bin")
-    batch = read_reports(tmp_path / "reports.bin", campaign_of("direct all jointly"))
+    batch_of("direct sample jointly").save(tmp_path / "reports.bin")
+    batch = ReportBatch.load(tmp_path / "reports.bin", campaign_of("direct all jointly"))
     assert len(batch) == 0 and batch.refused == {Reason.CAMPAIGN: N}
 
 
 def test_a_parquet_file_of_something_else_is_refused(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"id": [1], "slot": [2]}), tmp_path / "other.parquet")
     with pytest.raises(StoreError, match=r"other\.parquet is a Parquet file, but not one of reports"):
-        read_reports(tmp_path / "other.parquet")
+        ReportBatch.load(tmp_path / "other.parquet")
 
 
 @pytest.mark.parametrize("metadata", [{b"lopub.campaign": b"{}"}, {b"lopub.campaign": b""}, {b"lopub.campaign_id": b"ab" * 32}])
@@ -607,7 +607,7 @@ def test_a_parquet_file_whose_campaign_was_changed_is_refused(tmp_path: Path, me
     table = pa.parquet.read_table(path)
     pa.parquet.write_table(table.replace_schema_metadata({**table.schema.metadata, **metadata}), path)
     with pytest.raises(CampaignError, match=r"this is not campaign .*: its bytes were changed, or it is another campaign"):
-        read_reports(path)
+        ReportBatch.load(path)
 
 
 TYPES = "batch.files._campaign_of looks at the columns' names, not at their types"
@@ -628,28 +628,28 @@ TYPES = "batch.files._campaign_of looks at the columns' names, not at their type
 )
 def test_a_parquet_file_with_a_column_of_another_type_is_refused(tmp_path: Path, column: str, values: pa.Array) -> None:
     with pytest.raises(StoreError, match=r"reports\.parquet is a Parquet file, but not one of reports"):
-        read_reports(parquet_of(tmp_path / "reports.parquet", **{column: values}))
+        ReportBatch.load(parquet_of(tmp_path / "reports.parquet", **{column: values}))
 
 
 @pytest.mark.parametrize("column", ["id", "slot", "view", "payload"])
 def test_a_parquet_file_with_a_gap_is_refused(tmp_path: Path, column: str) -> None:
-    batch_of("direct sample jointly").write(tmp_path / "whole.parquet")
+    batch_of("direct sample jointly").save(tmp_path / "whole.parquet")
     kept = pa.parquet.read_table(tmp_path / "whole.parquet")[column].combine_chunks()
     gap = pa.concat_arrays([pa.nulls(1, kept.type), kept[1:]])
     with pytest.raises(StoreError, match="has a field without a value"):
-        read_reports(parquet_of(tmp_path / "reports.parquet", **{column: gap}))
+        ReportBatch.load(parquet_of(tmp_path / "reports.parquet", **{column: gap}))
 
 
 @pytest.mark.parametrize("mask", [b"", b"\3\0"])
 def test_a_view_mask_of_another_length_is_a_view_that_nobody_draws(tmp_path: Path, mask: bytes) -> None:
     masks = [mask if i < 20 else report.mask for i, report in enumerate(reports_of("direct sample jointly"))]
-    batch = read_reports(parquet_of(tmp_path / "reports.parquet", view=pa.array(masks, pa.binary())))
+    batch = ReportBatch.load(parquet_of(tmp_path / "reports.parquet", view=pa.array(masks, pa.binary())))
     assert batch.refused == {Reason.VIEW: 20} and wires_in(batch) == list(wires_of("direct sample jointly")[20:])
 
 
 @pytest.mark.parametrize("mask", [b"", b"\3\0"])
 def test_a_parquet_file_without_a_single_mask_of_the_right_length_is_read_as_refused(tmp_path: Path, mask: bytes) -> None:
-    batch = read_reports(parquet_of(tmp_path / "reports.parquet", view=pa.array([mask] * N, pa.binary())))
+    batch = ReportBatch.load(parquet_of(tmp_path / "reports.parquet", view=pa.array([mask] * N, pa.binary())))
     assert len(batch) == 0 and batch.refused == {Reason.VIEW: N}
 
 
@@ -658,19 +658,19 @@ def test_a_framed_file_cut_off_anywhere_loses_its_last_report_alone(tmp_path: Pa
     whole, last = framed(wires_of(name)), len(wires_of(name)[-1]) + 2
     for left in range(1, last):
         (tmp_path / "reports.bin").write_bytes(whole[: len(whole) - last + left])
-        batch = read_reports(tmp_path / "reports.bin", campaign_of(name))
+        batch = ReportBatch.load(tmp_path / "reports.bin", campaign_of(name))
         assert wires_in(batch) == list(wires_of(name)[:-1]) and batch.refused == {Reason.LENGTH: 1}
 
 
 def test_a_framed_file_needs_its_campaign(tmp_path: Path) -> None:
-    batch_of("direct sample jointly").write(tmp_path / "reports.bin")
-    with pytest.raises(CampaignError, match=r"reports\.bin is no Parquet file, so it does not say which campaign it is of"):
-        read_reports(tmp_path / "reports.bin")
+    batch_of("direct sample jointly").save(tmp_path / "reports.bin")
+    with pytest.raises(CampaignError, match=r"reports\.bin is not a Parquet file, so it does not say which campaign it is of"):
+        ReportBatch.load(tmp_path / "reports.bin")
 
 
 def test_an_empty_file_holds_no_reports(tmp_path: Path) -> None:
     (tmp_path / "reports.bin").write_bytes(b"")
-    batch = read_reports(tmp_path / "reports.bin", campaign_of("direct sample jointly"))
+    batch = ReportBatch.load(tmp_path / "reports.bin", campaign_of("direct sample jointly"))
     assert len(batch) == 0 and batch.refused == {}
 
 
@@ -681,7 +681,7 @@ def test_a_file_that_is_not_there_is_refused_before_it_is_walked(tmp_path: Path)
 
 def test_a_directory_is_no_file_of_reports(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot read reports .*: Is a directory"):
-        read_reports(tmp_path)
+        ReportBatch.load(tmp_path)
 
 
 # ---- output appears whole or not at all
@@ -704,22 +704,22 @@ FULL = [
 def test_output_that_exists_is_refused(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_bytes(b"theirs")
     with pytest.raises(StoreError, match=f"{file} exists already; choose another name or use --force"):
-        batch_of("direct sample jointly").write(tmp_path / file)
+        batch_of("direct sample jointly").save(tmp_path / file)
     assert (tmp_path / file).read_bytes() == b"theirs" and names_in(tmp_path) == [file]
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_output_that_exists_is_replaced_where_forced(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_bytes(b"theirs")
-    batch_of("direct sample jointly").write(tmp_path / file, force=True)
-    assert len(read_reports(tmp_path / file, campaign_of("direct sample jointly"))) == N and names_in(tmp_path) == [file]
+    batch_of("direct sample jointly").save(tmp_path / file, force=True)
+    assert len(ReportBatch.load(tmp_path / file, campaign_of("direct sample jointly"))) == N and names_in(tmp_path) == [file]
 
 
 @pytest.mark.parametrize(("file", "broken"), FULL)
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, broken: str) -> None:
     monkeypatch.setattr(broken, full_disk)
     with pytest.raises(StoreError, match=f"cannot write .*{file}: No space left on device"):
-        batch_of("direct sample jointly").write(tmp_path / file)
+        batch_of("direct sample jointly").save(tmp_path / file)
     assert names_in(tmp_path) == []
 
 
@@ -730,14 +730,14 @@ def test_a_source_that_fails_halfway_leaves_nothing_behind(tmp_path: Path, file:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write_reports(tmp_path / file, campaign_of("direct sample jointly"), halfway())
+        save_reports(tmp_path / file, campaign_of("direct sample jointly"), halfway())
     assert names_in(tmp_path) == []
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_reports_of_another_campaign_are_not_written(tmp_path: Path, file: str) -> None:
     with pytest.raises(LopubError, match="campaign"):
-        write_reports(tmp_path / file, campaign_of("direct all jointly"), [batch_of("direct sample jointly")])
+        save_reports(tmp_path / file, campaign_of("direct all jointly"), [batch_of("direct sample jointly")])
 
 
 # ---- reports whose ids are known by their hashes only

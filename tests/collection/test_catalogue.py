@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import laws
-from lopub.collection.catalogue import ALUMNI, Node, Population
+from lopub.collection.catalogue import ALUMNI, KnownPopulation, Node
 from lopub.contract.domain import Boolean, IntegerRange
 from lopub.errors import DomainError, LopubError
 
@@ -21,7 +21,7 @@ N = 100_000
 Counts = Callable[[Sequence[str]], np.ndarray]
 
 
-def plain_joint(population: Population, names: tuple[str, ...]) -> np.ndarray:
+def plain_joint(population: KnownPopulation, names: tuple[str, ...]) -> np.ndarray:
     """The same by adding up the probability of everything that can be said about the attributes that matter."""
     matter = set(names)
     for node in reversed(population.nodes):
@@ -97,7 +97,7 @@ def test_a_joint_of_a_small_population_is_the_sum_over_everything_else() -> None
     ]
     parents: list[tuple[str, ...]] = [(), ("a",), ("b", "a"), ("c",)]
     nodes = tuple(Node(*node) for node in zip(attributes, parents, rows, strict=True))
-    population = Population(nodes, ("d", "c", "b", "a"))
+    population = KnownPopulation(nodes, ("d", "c", "b", "a"))
     for size in range(1, 5):
         for names in combinations("dacb", size):
             assert np.allclose(population.joint(names), plain_joint(population, names), rtol=0, atol=1e-12)

@@ -18,7 +18,7 @@ from test_batch import NAMES, campaign_of
 from lopub import Dataset, publish
 from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of, walk_reports
 from lopub.collection.batch.storage import from_frames
-from lopub.collection.counts import Counts, Table, count, count_singly, form_of, is_counts, load_counts
+from lopub.collection.counts import Counts, Table, count, count_singly, form_of, is_counts
 from lopub.collection.counts.columns import add_contingency, add_overlaps, lay_columns, ones
 from lopub.collection.simulation import simulate
 from lopub.contract.mechanism.direct import DirectChannel
@@ -405,7 +405,7 @@ def test_refused_reports_come_back_from_their_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("block", [1 + SOME // 3, 4 * SOME])
 def test_a_file_walked_in_blocks_gives_the_counts_of_the_whole(name: str, block: int, tmp_path: Path) -> None:
-    batch_of(name).write(tmp_path / "reports.parquet")
+    batch_of(name).save(tmp_path / "reports.parquet")
     assert plain(count(walk_reports(tmp_path / "reports.parquet", block=block))) == plain(counts_of(name))
 
 
@@ -421,7 +421,7 @@ def test_a_file_that_exists_is_not_overwritten_unless_forced(tmp_path: Path) -> 
 
 def test_only_files_of_counts_are_said_to_be_such(tmp_path: Path) -> None:
     counts_of("direct all jointly").save(tmp_path / "counts.parquet")
-    batch_of("direct all jointly").write(tmp_path / "reports.parquet")
+    batch_of("direct all jointly").save(tmp_path / "reports.parquet")
     (tmp_path / "text").write_text("PAR1")
     found = {name: is_counts(tmp_path / name) for name in ("counts.parquet", "reports.parquet", "text", "nothing")}
     assert found == {"counts.parquet": True, "reports.parquet": False, "text": False, "nothing": False}
@@ -435,7 +435,7 @@ Edit = Callable[[pa.Table, dict[bytes, bytes]], pa.Table]
 def refusal(path: Path, error: type[LopubError], name: str | None = None) -> str:
     """The one sentence with which a file is refused."""
     with pytest.raises(error) as caught:
-        load_counts(path, campaign_of(name) if name else None)
+        Counts.load(path, campaign_of(name) if name else None)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -502,7 +502,7 @@ def test_a_damaged_file_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
     for at in range(4, 1200, 61):  # within the pages, which carry checksums
         (tmp_path / "c").write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
         try:
-            back = load_counts(tmp_path / "c")
+            back = Counts.load(tmp_path / "c")
         except StoreError as error:
             assert "\n" not in str(error)  # noqa: PT017
         else:
@@ -510,7 +510,7 @@ def test_a_damaged_file_is_refused_wherever_it_is_damaged(tmp_path: Path) -> Non
 
 
 def test_a_file_of_reports_is_refused(tmp_path: Path) -> None:
-    batch_of("direct all jointly").write(tmp_path / "reports.parquet")
+    batch_of("direct all jointly").save(tmp_path / "reports.parquet")
     expected = f"{tmp_path / 'reports.parquet'} is a Parquet file, but not one of counts"
     assert refusal(tmp_path / "reports.parquet", StoreError) == expected
 

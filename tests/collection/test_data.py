@@ -24,7 +24,7 @@ from lopub.cli import run
 from lopub.collection.catalogue import data_directory, fetching, public_table, read_domain_file
 from lopub.collection.catalogue.fetching import fetch, mirrored
 from lopub.collection.catalogue.obtaining import Place, bring, download
-from lopub.collection.catalogue.originals import SOURCES, Original, Source
+from lopub.collection.catalogue.originals import SOURCES, Original, PublicSource
 from lopub.collection.catalogue.preparation import Prepared, prepare_adult, prepare_retail
 from lopub.contract.domain import Binned
 from lopub.errors import LopubWarning, StoreError
@@ -127,9 +127,9 @@ def original(name: str, content: bytes) -> Original:
     return Original(name=name, size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
-def source(name: str, originals: dict[str, bytes], prepare: object) -> Source:
+def source(name: str, originals: dict[str, bytes], prepare: object) -> PublicSource:
     prepared = prepare(*originals.values())  # type: ignore[operator]
-    return Source(
+    return PublicSource(
         name=name,
         originals=tuple(original(*item) for item in originals.items()),
         prepare=prepare,  # type: ignore[arg-type]

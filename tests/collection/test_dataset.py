@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -49,7 +50,7 @@ def written(directory: Path, content: str | bytes, name: str = "table.csv") -> P
 
 
 def codes_of(directory: Path, content: str | bytes, domain: Domain, **options: Any) -> list[list[int]]:
-    return Dataset.read_csv(written(directory, content), domain, **options).codes.tolist()
+    return Dataset.load(written(directory, content), domain, **options).codes.tolist()
 
 
 def names_in(directory: Path) -> list[str]:
@@ -64,17 +65,57 @@ def everything_said(error: BaseException | None) -> str:
 # ---- csv, in and out
 
 
-@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz", "table.parquet"])
 def test_a_table_that_is_written_and_read_has_the_same_records(tmp_path: Path, name: str) -> None:
     dataset = every_candidate(KINDS)
-    dataset.write_csv(tmp_path / name)
-    assert np.array_equal(Dataset.read_csv(tmp_path / name, KINDS).codes, dataset.codes)
+    dataset.save(tmp_path / name)
+    assert np.array_equal(Dataset.load(tmp_path / name, KINDS).codes, dataset.codes)
 
 
 def test_a_table_of_one_attribute_keeps_its_missing_answers(tmp_path: Path) -> None:
     dataset = every_candidate(Domain((AGE,)))
-    dataset.write_csv(tmp_path / "table.csv")
-    assert np.array_equal(Dataset.read_csv(tmp_path / "table.csv", dataset.domain).codes, dataset.codes)
+    dataset.save(tmp_path / "table.csv")
+    assert np.array_equal(Dataset.load(tmp_path / "table.csv", dataset.domain).codes, dataset.codes)
+
+
+def test_a_parquet_file_has_types_and_null_for_no_answer(tmp_path: Path) -> None:
+    every_candidate(KINDS).save(tmp_path / "table.parquet")
+    table = pa.parquet.read_table(tmp_path / "table.parquet")
+    assert [str(table.schema.field(name).type) for name in ("happy", "age")] == ["bool", "int64"]
+    assert table["age"].null_count == int((every_candidate(KINDS).column("age") == AGE.size - 1).sum()) > 0
+
+
+def test_a_parquet_file_of_candidate_numbers_is_read_as_such_where_that_is_said(tmp_path: Path) -> None:
+    pa.parquet.write_table(pa.table({"sex": [1, 0], "age": [2, 6]}), tmp_path / "coded.parquet")
+    assert Dataset.load(tmp_path / "coded.parquet", PAIR, coded=True).codes.tolist() == [[1, 2], [0, 6]]
+
+
+def test_a_parquet_file_without_a_column_of_the_domain_is_refused(tmp_path: Path) -> None:
+    pa.parquet.write_table(pa.table({"other": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(DomainError, match=r"has no column 'sex', 'age'; its columns are other$"):
+        Dataset.load(tmp_path / "other.parquet", PAIR)
+
+
+@pytest.mark.parametrize(("data", "words"), [(b"sex,age", "is not a Parquet file"), (None, "cannot read .*: No")])
+def test_a_parquet_file_that_is_none_is_refused(tmp_path: Path, data: bytes | None, words: str) -> None:
+    if data is not None:
+        written(tmp_path, data, "table.parquet")
+    with pytest.raises(StoreError, match=words):
+        Dataset.load(tmp_path / "table.parquet", PAIR)
+
+
+@pytest.mark.parametrize("name", ["table", "table.txt", "table.gz"])
+def test_a_table_is_not_saved_under_a_name_that_hides_what_it_is(tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError, match=r"must end in \.csv, \.csv\.gz or \.parquet"):
+        every_candidate(PAIR).save(tmp_path / name)
+    assert not names_in(tmp_path)
+
+
+def test_a_dataset_gives_its_records_one_by_one_as_a_client_takes_them() -> None:
+    dataset = every_candidate(KINDS)
+    records = list(dataset)
+    assert len(records) == len(dataset)
+    assert [KINDS.indices(record) for record in records] == [tuple(row) for row in dataset.codes.tolist()]
 
 
 texts = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=8)
@@ -91,23 +132,23 @@ def test_any_text_that_may_be_a_value_or_a_name_survives_a_csv_file(
     except LopubError:  # two spellings of one value, say: test_domain knows them
         return
     dataset = every_candidate(domain, domain.sizes[0])
-    dataset.write_csv(path)
-    assert Dataset.read_csv(path, domain).codes.tolist() == dataset.codes.tolist()
+    dataset.save(path)
+    assert Dataset.load(path, domain).codes.tolist() == dataset.codes.tolist()
 
 
 def test_gzipped_output_is_the_same_bytes_twice_whatever_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """gzip would write down the hour and the file's name."""
     dataset = every_candidate(KINDS)
-    dataset.write_csv(tmp_path / "one.csv.gz")
+    dataset.save(tmp_path / "one.csv.gz")
     monkeypatch.setattr("time.time", lambda: 2_000_000_000.0)
-    dataset.write_csv(tmp_path / "other.csv.gz")
+    dataset.save(tmp_path / "other.csv.gz")
     assert (tmp_path / "one.csv.gz").read_bytes() == (tmp_path / "other.csv.gz").read_bytes()
 
 
 def test_gzipped_output_is_the_plain_output_packed(tmp_path: Path) -> None:
     dataset = every_candidate(KINDS)
-    dataset.write_csv(tmp_path / "table.csv")
-    dataset.write_csv(tmp_path / "table.csv.gz")
+    dataset.save(tmp_path / "table.csv")
+    dataset.save(tmp_path / "table.csv.gz")
     assert gzip.decompress((tmp_path / "table.csv.gz").read_bytes()) == (tmp_path / "table.csv").read_bytes()
 
 
@@ -171,7 +212,7 @@ def test_a_table_larger_than_a_reading_block_is_read_whole(tmp_path: Path) -> No
     """pyarrow reads blocks of a megabyte; a quoted line end may fall on their border."""
     n = 90_000
     lines = "".join(f'{"FM"[i % 2]},"{"x" * 10}\n{i}",{i % 6 - 2}\n' for i in range(n))
-    dataset = Dataset.read_csv(written(tmp_path, "sex,remark,age\n" + lines), PAIR)
+    dataset = Dataset.load(written(tmp_path, "sex,remark,age\n" + lines), PAIR)
     assert np.array_equal(dataset.codes, np.stack([np.arange(n) % 2, np.arange(n) % 6], axis=1))
 
 
@@ -219,7 +260,7 @@ def test_candidate_numbers_are_refused_where_values_are_asked_for(tmp_path: Path
 
 @pytest.mark.parametrize("text", ["2", "-1", "+1", "1.0", " 1", "１", "00000001", "x", "", "²"])
 def test_what_is_no_candidate_number_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DomainError, match=r"^record 2: attribute 'b' takes candidate numbers below 2; this text is none$"):
+    with pytest.raises(DomainError, match=r"^record 2: attribute 'b' takes candidate numbers below 2; this text is not one$"):
         codes_of(tmp_path, f"b,c\n1,0\n{text},0\n", Domain((DIGITS["b"],)), coded=True)
 
 
@@ -379,7 +420,7 @@ def test_counts_of_an_unknown_attribute_are_refused() -> None:
 
 
 def test_a_dataset_needs_one_column_for_each_attribute() -> None:
-    with pytest.raises(DomainError, match=r"^codes must have 2 columns, one an attribute, got shape \(5, 3\)$"):
+    with pytest.raises(DomainError, match=r"^codes must have 2 columns, one per attribute, got shape \(5, 3\)$"):
         Dataset(PAIR, np.zeros((5, 3), dtype=np.uint16))
 
 
@@ -489,17 +530,17 @@ def test_a_damaged_gzip_file_is_refused(tmp_path: Path, wanted: str) -> None:
     assert damaged
     for data in damaged:
         with pytest.raises(StoreError, match=r"table\.csv\.gz is a damaged gzip file"):
-            Dataset.read_csv(written(tmp_path, data, "table.csv.gz"), PAIR)
+            Dataset.load(written(tmp_path, data, "table.csv.gz"), PAIR)
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot read .*nothing.csv: No such file or directory"):
-        Dataset.read_csv(tmp_path / "nothing.csv", PAIR)
+        Dataset.load(tmp_path / "nothing.csv", PAIR)
 
 
 def test_a_directory_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"cannot read .*: Is a directory"):
-        Dataset.read_csv(tmp_path, PAIR)
+        Dataset.load(tmp_path, PAIR)
 
 
 # ---- no answer is ever repeated
@@ -508,9 +549,9 @@ OUTSIDE: list[tuple[Attribute, str, str]] = [
     (SEX, SECRET, "attribute 'sex' does not list this value (2 candidates)"),
     (CITY, SECRET, "attribute 'city' does not list this value (9 candidates)"),
     (HAPPY, SECRET, "attribute 'happy' does not list this value (3 candidates)"),
-    (AGE, SECRET, "attribute 'age' takes an integer; this text is none"),
+    (AGE, SECRET, "attribute 'age' takes an integer; this text is not one"),
     (AGE, "20471142", "attribute 'age' takes integers from -2 to 3; this one is outside"),
-    (PAY, SECRET, "attribute 'pay' takes a number; this text is none"),
+    (PAY, SECRET, "attribute 'pay' takes a number; this text is not one"),
     (PAY, "20471142", "attribute 'pay' takes numbers from -1.5 to 20.5; this one is outside"),
     (PAY, "[20471142", "attribute 'pay' takes a number or one of its bins, got str"),
     (SEX, "", "attribute 'sex' has no answer, and the campaign does not take a missing one"),
@@ -551,11 +592,11 @@ def test_all_mistakes_of_a_table_are_told_at_once_by_attribute_and_record(tmp_pa
     rows = ["tea,1", f"{SECRET},2", "wine,x", *[f"{SECRET}{i},9" for i in range(6)], "wine,7"]
     (tmp_path / "table.csv").write_text("drink,age\n" + "\n".join(rows) + "\n")
     with pytest.raises(DomainError) as refusal:
-        Dataset.read_csv(tmp_path / "table.csv", domain, coded=False)
+        Dataset.load(tmp_path / "table.csv", domain, coded=False)
     assert str(refusal.value).splitlines() == [
         f"{tmp_path / 'table.csv'} has 3 mistakes:",
         "- records 2, 4, 5 and 4 more: attribute 'drink' does not list this value (2 candidates): it takes tea, wine",
-        "- record 3: attribute 'age' takes an integer; this text is none",
+        "- record 3: attribute 'age' takes an integer; this text is not one",
         "- records 4, 5, 6 and 4 more: attribute 'age' takes integers from 1 to 4; this one is outside",
     ]
 
@@ -603,14 +644,14 @@ def half_a_table(table: pa.Table, target: io.RawIOBase, *rest: object) -> None:
 def test_output_that_exists_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("theirs")
     with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use --force"):
-        every_candidate(PAIR).write_csv(tmp_path / name)
+        every_candidate(PAIR).save(tmp_path / name)
     assert (tmp_path / name).read_text() == "theirs"
 
 
 def test_output_that_exists_is_replaced_where_forced(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("theirs")
-    every_candidate(PAIR).write_csv(tmp_path / "table.csv", force=True)
-    assert len(Dataset.read_csv(tmp_path / "table.csv", PAIR)) == 40
+    every_candidate(PAIR).save(tmp_path / "table.csv", force=True)
+    assert len(Dataset.load(tmp_path / "table.csv", PAIR)) == 40
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
@@ -620,7 +661,7 @@ def test_a_full_disk_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setattr(broken, by)
     with pytest.raises(StoreError, match=f"cannot write .*{name}: No space left on device"):
-        every_candidate(PAIR).write_csv(tmp_path / name)
+        every_candidate(PAIR).save(tmp_path / name)
     assert names_in(tmp_path) == []
 
 
@@ -628,7 +669,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path: Path, monkeypatch: 
     (tmp_path / "table.csv").write_text("theirs")
     monkeypatch.setattr("pyarrow.csv.write_csv", half_a_table)
     with pytest.raises(StoreError, match="No space left on device"):
-        every_candidate(PAIR).write_csv(tmp_path / "table.csv", force=True)
+        every_candidate(PAIR).save(tmp_path / "table.csv", force=True)
     assert names_in(tmp_path) == ["table.csv"]
     assert (tmp_path / "table.csv").read_text() == "theirs"
 
@@ -645,5 +686,5 @@ def test_a_table_without_a_header_is_refused_without_its_first_record(tmp_path: 
     path.write_text("CANARY,7,true\ny,2,false\n")
     domain = Domain((Categorical(name="a", values=("x", "y")), Boolean(name="b")))
     with pytest.raises(DomainError, match="its first line must name the attributes") as refusal:
-        Dataset.read_csv(path, domain)
+        Dataset.load(path, domain)
     assert "CANARY" not in str(refusal.value)

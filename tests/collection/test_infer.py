@@ -175,7 +175,7 @@ def test_no_value_is_repeated_where_a_column_is_refused(tmp_path: Path, column: 
 
 @pytest.mark.parametrize("column", [["0", "1e16"], ["0", "9" * 30], ["1", "1e400"]])
 def test_numbers_too_large_for_exact_bin_edges_are_refused(tmp_path: Path, column: list[str]) -> None:
-    with pytest.raises(DomainError, match="attribute 'a' has a bin edge that is no number within 1e15 of zero"):
+    with pytest.raises(DomainError, match="attribute 'a' has a bin edge that is not a number within 1e15 of zero"):
         inferred(tmp_path, column)
 
 
@@ -200,7 +200,7 @@ def test_an_inferred_domain_fits_the_table_that_it_was_learnt_from(
         domain = infer_domain(path, n_bins=n_bins)
     except LopubError:  # a single value, or edges too near to each other
         return
-    assert np.array_equal(Dataset.read_csv(path, domain).codes, Dataset.read_csv(path, domain, coded=False).codes)
+    assert np.array_equal(Dataset.load(path, domain).codes, Dataset.load(path, domain, coded=False).codes)
 
 
 # ---- domain files
@@ -224,9 +224,9 @@ def test_a_domain_file_lists_labels_or_edges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"{", "d.json is no valid JSON"),
-        (b"\xff\xff", "d.json is no valid JSON"),
-        (b"", "d.json is no valid JSON"),
+        (b"{", "d.json is not valid JSON"),
+        (b"\xff\xff", "d.json is not valid JSON"),
+        (b"", "d.json is not valid JSON"),
         ([], "d.json must list its attributes, each with a name and either labels or edges"),
         (None, "d.json must list its attributes"),
         ({}, "d.json must list its attributes"),
@@ -249,7 +249,7 @@ def test_what_is_no_domain_file_is_refused_with_one_sentence(tmp_path: Path, con
 
 
 def test_a_domain_file_nested_without_end_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DomainError, match=r"d\.json is no valid JSON"):
+    with pytest.raises(DomainError, match=r"d\.json is not valid JSON"):
         read_domain_file(described(tmp_path / "d.json", b"[" * 100_000))
 
 
@@ -327,5 +327,5 @@ def test_a_public_table_has_the_papers_shape(name: str, shape: tuple[int, int]) 
 @pytest.mark.parametrize("name", ["adult", "retail", "tpce"])
 def test_a_public_table_that_is_written_as_values_is_read_back_as_values(name: str, tmp_path: Path) -> None:
     table = public_table(name)[:2000]
-    table.write_csv(tmp_path / "values.csv")
-    assert np.array_equal(Dataset.read_csv(tmp_path / "values.csv", table.domain).codes, table.codes)
+    table.save(tmp_path / "values.csv")
+    assert np.array_equal(Dataset.load(tmp_path / "values.csv", table.domain).codes, table.codes)

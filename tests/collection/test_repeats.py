@@ -9,7 +9,7 @@ import pytest
 from test_batch import batch_of, campaign_of, reports_of, wires_in, wires_of
 
 import people
-from lopub import Dataset, ReportBatch, Terms, Wish, estimate, make_campaign, publish, simulate, write_publication
+from lopub import CampaignRequest, Dataset, ReportBatch, Terms, estimate, make_campaign, publish, simulate
 from lopub.cli.count import counted_once
 from lopub.collection.batch import HASH_BYTES, Packed, repeats, walk_reports
 from lopub.collection.batch.repeats import later_ones, same_strings, shared_keys
@@ -48,7 +48,7 @@ def sieve(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_file_twice_over_is_the_file(tmp_path: Path, name: str):
     batch = batch_of(name)
     (tmp_path / "reports").write_bytes(together(batch.campaign, batch, batch[::-1], batch[:3]))
-    again = ReportBatch.read(tmp_path / "reports", batch.campaign)
+    again = ReportBatch.load(tmp_path / "reports", batch.campaign)
     assert wires_in(again) == list(wires_of(name))
     assert again.refused == {}
 
@@ -61,22 +61,22 @@ def test_a_parquet_file_with_repetitions_in_several_blocks_is_read_once(
 
     monkeypatch.setattr(storage, "BLOCK_REPORTS", 7)
     batch = batch_of(name)
-    storage.write_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[5:9], batch])
-    assert wires_in(ReportBatch.read(tmp_path / "r.parquet")) == list(wires_of(name))
+    storage.save_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[5:9], batch])
+    assert wires_in(ReportBatch.load(tmp_path / "r.parquet")) == list(wires_of(name))
 
 
 def test_estimates_and_publications_do_not_know_how_often_or_in_which_order_reports_came(tmp_path: Path):
-    campaign = make_campaign(people.DOMAIN, Terms(name="repeats"), Wish(epsilon=4))
+    campaign = make_campaign(people.DOMAIN, Terms(name="repeats"), CampaignRequest(epsilon=4))
     codes = np.random.default_rng(1).integers(0, 2, (400, 2))
     batch = simulate(Dataset(people.DOMAIN, codes), campaign, seed=1)
     order = np.random.default_rng(1).permutation(2 * len(batch)) % len(batch)
     (tmp_path / "mixed").write_bytes(framed_bytes(batch[order]))
-    read = ReportBatch.read(tmp_path / "mixed", campaign)
+    read = ReportBatch.load(tmp_path / "mixed", campaign)
     names = people.DOMAIN.names
     assert (estimate(read, names).probabilities == estimate(batch, names).probabilities).all()
     hashes = []
     for data, place in ((batch, "once"), (read, "twice")):
-        write_publication(publish(data), tmp_path / place)
+        publish(data).save(tmp_path / place)
         hashes.append((tmp_path / place / "manifest.json").read_bytes())
     assert hashes[0] == hashes[1]
 
@@ -108,7 +108,7 @@ def test_of_two_reports_under_one_id_the_first_is_kept_and_the_second_refused(tm
     wires = [first, *rest, second, first, day]
     path = tmp_path / "reports"
     path.write_bytes(b"".join(len(each.to_bytes()).to_bytes(2) + each.to_bytes() for each in wires))
-    batch = ReportBatch.read(path, campaign)
+    batch = ReportBatch.load(path, campaign)
     assert wires_in(batch) == list(wires_of(name))
     assert batch.refused == {Reason.CONFLICT: 2 if day.slot != first.slot else 1}
 
@@ -129,7 +129,7 @@ def test_a_malformed_report_does_not_keep_a_good_one_out(tmp_path: Path):
     path = tmp_path / "reports"
     damaged = wire[:-1] + b"\xff" * 30
     path.write_bytes(b"".join(len(each).to_bytes(2) + each for each in (damaged, wire)))
-    batch = ReportBatch.read(path, campaign)
+    batch = ReportBatch.load(path, campaign)
     assert wires_in(batch) == [wire]
     assert batch.refused == {Reason.LENGTH: 1}
 

@@ -35,7 +35,7 @@ from lopub.contract.terms import Schedule, Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.device.client import cell
 from lopub.errors import CampaignError, ReportRejected
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws import Bulk, bulk_of, direct, draws, flips, hashed, records, subset, unary, views
 from lopub.laws.bit_kernels import MOST_PLANES, fill_bernoulli, lay_codes
 from lopub.laws.draws import WORD, RandomWords, bernoulli_words, random_subsets, uniform_below
@@ -456,7 +456,7 @@ QUIETLY: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("view", WIDE_VIEWS)
 @pytest.mark.parametrize("name", QUIETLY)
 def test_without_noise_every_block_of_a_report_is_the_code_of_its_own_record(name: str, view: str) -> None:
-    wish = Wish(**QUIETLY[name], view=WIDE_VIEWS[view], jointly=False)  # type: ignore[arg-type]
+    wish = CampaignRequest(**QUIETLY[name], view=WIDE_VIEWS[view], jointly=False)  # type: ignore[arg-type]
     campaign = make_campaign(WIDE, Terms(name="wide"), wish)
     dataset = mixed(WIDE, 300)
     for report, record in zip(reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True):
@@ -478,7 +478,9 @@ def test_without_noise_a_jointly_randomized_report_is_the_cell_of_its_own_record
 
 
 def test_without_noise_the_true_bit_of_optimized_unary_is_a_coin_and_the_others_are_zeros() -> None:
-    campaign = make_campaign(WIDE, Terms(name="wide"), Wish(epsilon=200, mechanism="unary", view=AllAttributes(), jointly=False))
+    campaign = make_campaign(
+        WIDE, Terms(name="wide"), CampaignRequest(epsilon=200, mechanism="unary", view=AllAttributes(), jointly=False)
+    )
     dataset = mixed(WIDE, 400)
     coins = []
     for report, record in zip(reports_in(simulate(dataset, campaign, seed=SEED)), dataset.codes.tolist(), strict=True):
@@ -492,7 +494,9 @@ BINARY = Domain(tuple(Boolean(name=f"q{i}") for i in range(200)))
 
 
 def test_two_hundred_attributes_are_filled_with_views_that_a_client_could_draw() -> None:
-    campaign = make_campaign(BINARY, Terms(name="many"), Wish(epsilon=60, mechanism="direct", view=Fill(2**10), jointly=True))
+    campaign = make_campaign(
+        BINARY, Terms(name="many"), CampaignRequest(epsilon=60, mechanism="direct", view=Fill(2**10), jointly=True)
+    )
     dataset = mixed(BINARY, 400)
     batch = simulate(dataset, campaign, seed=SEED)
     assert all(len(view) == 10 and campaign.view.can_draw(view, BINARY.sizes) for view in batch.views)
@@ -506,14 +510,14 @@ def test_a_campaign_that_fills_two_hundred_attributes_is_made_without_trying_eve
     looks = iter(range(1000))
     can_draw = Fill.can_draw
     monkeypatch.setattr(Fill, "can_draw", lambda *arguments: next(looks) >= 0 and can_draw(*arguments))
-    assert str(make_campaign(BINARY, Terms(name="many"), Wish(epsilon=24)).view) == "fill:4414853688"
+    assert str(make_campaign(BINARY, Terms(name="many"), CampaignRequest(epsilon=24)).view) == "fill:4414853688"
 
 
 def test_sixty_attributes_in_one_cell_are_numbered_exactly() -> None:
     """2^60 cells: more than a double could tell apart."""
     domain = Domain(BINARY.attributes[:60])
     campaign = make_campaign(
-        domain, Terms(name="huge"), Wish(epsilon=100, mechanism="direct", view=AllAttributes(), jointly=True)
+        domain, Terms(name="huge"), CampaignRequest(epsilon=100, mechanism="direct", view=AllAttributes(), jointly=True)
     )
     dataset = mixed(domain, 200)
     cells = [cell(range(60), record, domain.sizes) for record in dataset.codes.tolist()]
@@ -734,7 +738,7 @@ def test_a_single_person_makes_a_single_report(name: str) -> None:
 def scheduled_campaign() -> Campaign:
     """Slots 10 to 30."""
     schedule = Schedule(opens=date(1970, 1, 11), closes=date(1970, 1, 31))
-    return make_campaign(laws.small_domain(*SIZES), Terms(name="days", schedule=schedule), Wish(epsilon=4))
+    return make_campaign(laws.small_domain(*SIZES), Terms(name="days", schedule=schedule), CampaignRequest(epsilon=4))
 
 
 def test_reports_carry_the_first_day_of_the_schedule_unless_told() -> None:

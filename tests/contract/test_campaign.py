@@ -21,6 +21,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Domain,
     DomainError,
@@ -32,7 +33,6 @@ from lopub import (
     StoreError,
     Terms,
     Translation,
-    Wish,
     make_campaign,
 )
 from lopub.contract.budget import UNIT, log_up
@@ -57,10 +57,12 @@ TERMS = Terms(
     schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31)),
     retention_days=30,
 )
-BLOOM = make_campaign(DOMAIN, TERMS, Wish(flip_probability="0.5", n_bits=32, n_hashes=3))
-SUBSET = make_campaign(DOMAIN, TERMS, Wish(epsilon=2))
+BLOOM = make_campaign(DOMAIN, TERMS, CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=3))
+SUBSET = make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2))
 LISTED = make_campaign(
-    DOMAIN, TERMS, Wish(epsilon=2, mechanism="direct", view=Listed.of(DOMAIN, [(("city", "income"), 2), (("smoker",), 1)]))
+    DOMAIN,
+    TERMS,
+    CampaignRequest(epsilon=2, mechanism="direct", view=Listed.of(DOMAIN, [(("city", "income"), 2), (("smoker",), 1)])),
 )
 EVERY = [BLOOM, SUBSET, LISTED]
 
@@ -309,7 +311,7 @@ def test_a_bloom_campaign_that_makes_no_sense_is_refused_with_its_place(path, va
     [("rappor", "mechanism.variant must be symmetric or optimized"), (None, "mechanism.variant is missing")],
 )
 def test_an_unknown_variant_of_unary_is_refused(variant, message):
-    campaign = make_campaign(DOMAIN, TERMS, Wish(epsilon=2, mechanism="unary"))
+    campaign = make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2, mechanism="unary"))
     assert refusal(spoilt(campaign, "mechanism/variant", variant)) == message
 
 
@@ -334,7 +336,7 @@ def test_noise_that_no_report_uses_is_refused():
 
 
 def test_bits_of_an_unknown_attribute_are_refused():
-    campaign = make_campaign(DOMAIN, TERMS, Wish(flip_probability="0.5", false_positive_rate=0.01))
+    campaign = make_campaign(DOMAIN, TERMS, CampaignRequest(flip_probability="0.5", false_positive_rate=0.01))
     assert refusal(spoilt(campaign, "mechanism/bits/age", 32))
 
 
@@ -353,7 +355,7 @@ def test_bits_of_an_unknown_attribute_are_refused():
     ids=["name", "title", "question", "label", "translation"],
 )
 def test_a_campaign_made_with_decomposed_letters_can_be_read(domain, terms):
-    campaign = make_campaign(domain, terms, Wish(epsilon=1))
+    campaign = make_campaign(domain, terms, CampaignRequest(epsilon=1))
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
 
 
@@ -369,7 +371,7 @@ def test_a_campaign_made_with_decomposed_letters_can_be_read(domain, terms):
 )
 def test_what_a_file_could_not_hold_is_refused_at_the_door(parts):
     try:
-        campaign = make_campaign(*parts(), Wish(epsilon=1))
+        campaign = make_campaign(*parts(), CampaignRequest(epsilon=1))
     except (CampaignError, DomainError):
         return
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
@@ -427,7 +429,7 @@ def test_a_file_too_large_to_be_a_campaign_is_refused_unread(tmp_path):
     path = tmp_path / "c.json"
     with path.open("wb") as file:
         file.truncate(4 * 2**20 + 1)
-    with pytest.raises(CampaignError, match=r"c\.json is larger than 4,194,304 bytes; that is no campaign"):
+    with pytest.raises(CampaignError, match=r"c\.json is larger than 4,194,304 bytes; that is not a campaign"):
         Campaign.load(path)
 
 
@@ -624,12 +626,12 @@ def test_a_mask_has_a_bit_for_every_attribute(n_attributes, n_bytes):
 
 
 def test_a_campaign_compares_by_what_it_says():
-    assert make_campaign(DOMAIN, TERMS, Wish(epsilon=2)) == SUBSET
-    assert make_campaign(DOMAIN, TERMS, Wish(epsilon=2.5)) != SUBSET
+    assert make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2)) == SUBSET
+    assert make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2.5)) != SUBSET
 
 
 def test_a_campaign_can_be_a_key():
-    assert {SUBSET: 1}[make_campaign(DOMAIN, TERMS, Wish(epsilon=2))] == 1
+    assert {SUBSET: 1}[make_campaign(DOMAIN, TERMS, CampaignRequest(epsilon=2))] == 1
 
 
 # ---- terms made in Python
@@ -672,10 +674,10 @@ def test_a_schedule_may_be_a_single_day():
 def test_a_translation_of_an_unknown_attribute_is_refused():
     terms = Terms(name="t", translations={"de": Translation(questions={"age": "Wie alt?"})})
     with pytest.raises(CampaignError, match="a translation names attribute 'age', which the campaign does not ask for"):
-        make_campaign(DOMAIN, terms, Wish(epsilon=1))
+        make_campaign(DOMAIN, terms, CampaignRequest(epsilon=1))
 
 
 def test_a_translation_of_an_unknown_value_is_refused():
     terms = Terms(name="t", translations={"de": Translation(labels={"city": {"Bonn": "Bonn"}})})
     with pytest.raises(CampaignError, match="a translation of attribute 'city' labels a value that it does not list"):
-        make_campaign(DOMAIN, terms, Wish(epsilon=1))
+        make_campaign(DOMAIN, terms, CampaignRequest(epsilon=1))

@@ -238,7 +238,7 @@ def test_an_integer_in_a_table_is_read(text, value):
 
 @pytest.mark.parametrize("text", ["3.0", "1e2", "three", " 3", "٣", "1_000", "9" * 21])
 def test_a_text_that_is_no_integer_is_refused(text):
-    with pytest.raises(DomainError, match="attribute 'children' takes an integer; this text is none"):
+    with pytest.raises(DomainError, match="attribute 'children' takes an integer; this text is not one"):
         CHILDREN.parse(text)
 
 
@@ -334,7 +334,7 @@ def test_a_number_in_a_table_is_read(text, value):
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1_0", " 1", "1,5", "0x10", ".", "e5", "١"])
 def test_a_text_that_is_no_number_is_refused(text):
-    with pytest.raises(DomainError, match="attribute 'income' takes a number; this text is none"):
+    with pytest.raises(DomainError, match="attribute 'income' takes a number; this text is not one"):
         INCOME.parse(text)
 
 
@@ -346,11 +346,11 @@ def test_a_text_that_is_no_number_is_refused(text):
         (("1", "2"), "attribute 'x' has 1 candidates"),
         (("0", "2", "1"), "attribute 'x' has bin edges out of order; each must be above the one before"),
         (("0", "1", "1.0"), "attribute 'x' has bin edges out of order"),
-        (("0", "one", "2"), "attribute 'x' has a bin edge that is no number within 1e15 of zero"),
-        (("0", "nan", "2"), "attribute 'x' has a bin edge that is no number within 1e15 of zero"),
-        (("0", "1", "inf"), "attribute 'x' has a bin edge that is no number within 1e15 of zero"),
-        (("0", "1", "1e16"), "attribute 'x' has a bin edge that is no number within 1e15 of zero"),
-        (("0", "1", 10**400), "attribute 'x' has a bin edge that is no number within 1e15 of zero"),
+        (("0", "one", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (("0", "nan", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (("0", "1", "inf"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (("0", "1", "1e16"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (("0", "1", 10**400), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
     ],
 )
 def test_edges_that_make_no_bins_are_refused(edges, message):

@@ -12,6 +12,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Client,
     Domain,
     DomainError,
@@ -22,7 +23,6 @@ from lopub import (
     ReportRejected,
     StoreError,
     Terms,
-    Wish,
     make_campaign,
 )
 from lopub.contract.budget import UNIT
@@ -36,7 +36,7 @@ PAIR = Domain((Boolean(name="a"), Boolean(name="b")))
 
 
 def campaign(**wish: object) -> Campaign:
-    return make_campaign(PAIR, Terms(name="guards"), Wish(**wish))
+    return make_campaign(PAIR, Terms(name="guards"), CampaignRequest(**wish))
 
 
 def test_a_filter_of_more_than_64_hashes_is_refused_before_it_is_derived():

@@ -22,7 +22,7 @@ from lopub.contract.terms import Terms, Translation
 from lopub.contract.texts import MOST_MARKS, check_text, is_assigned, normalize
 from lopub.contract.view import AllAttributes, Listed, Sample
 from lopub.errors import CampaignError, DomainError
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 
 MOST_SECONDS = 1.0
 MOST_MEBIBYTES = 190
@@ -111,7 +111,7 @@ def test_a_language_is_a_short_tag():
 @pytest.mark.parametrize(("n_hashes", "fits"), [(4, True), (5, False)])
 def test_hashed_positions_are_limited(n_hashes, fits):
     domain = Domain((IntegerRange(name="n", minimum=1, maximum=2**16),))
-    wish = Wish(flip_probability="0.5", n_bits=4096, n_hashes=n_hashes)
+    wish = CampaignRequest(flip_probability="0.5", n_bits=4096, n_hashes=n_hashes)
     if fits:
         assert make_campaign(domain, Terms(name="t"), wish)
     else:
@@ -135,7 +135,7 @@ def test_hashed_bytes_are_limited(n_letters, fits):
 
 def test_sets_that_are_tried_to_find_the_views_of_joint_filters_are_limited():
     """Ninety booleans make 4,005 pairs, which is few enough; ninety-one make 4,095; ninety-two 4,186 views, which is too many."""
-    wish = Wish(flip_probability="0.5", n_bits=64, n_hashes=4, view=Sample(2), jointly=True)
+    wish = CampaignRequest(flip_probability="0.5", n_bits=64, n_hashes=4, view=Sample(2), jointly=True)
     assert make_campaign(booleans(91), Terms(name="t"), wish)
     with pytest.raises(CampaignError, match="at most 4,096 views, found among 16,384 sets of attributes"):
         make_campaign(booleans(92), Terms(name="t"), wish)
@@ -144,12 +144,12 @@ def test_sets_that_are_tried_to_find_the_views_of_joint_filters_are_limited():
 def test_a_campaign_that_nobody_could_load_is_not_named():
     terms = Terms(name="t", consent="x" * LONGEST_FILE)
     with pytest.raises(CampaignError, match=r"a campaign may have at most 4,194,304 bytes, got 4,19\d,\d\d\d"):
-        make_campaign(booleans(2), terms, Wish(epsilon=1))
+        make_campaign(booleans(2), terms, CampaignRequest(epsilon=1))
 
 
 @pytest.mark.parametrize("extra", [0, 1])
 def test_signs_that_open_lists_and_objects_are_limited_in_texts_too(extra):
-    campaign = make_campaign(booleans(2), Terms(name="t", consent="{"), Wish(epsilon=1))
+    campaign = make_campaign(booleans(2), Terms(name="t", consent="{"), CampaignRequest(epsilon=1))
     opened = campaign.canonical_bytes.count(b"{") + campaign.canonical_bytes.count(b"[")
     consent = "{[" * ((MOST_OPENED - opened + 1) // 2) + "{" * ((MOST_OPENED - opened + 1) % 2 + extra)
     data = campaign.canonical_bytes.replace(b'"consent":"{"', f'"consent":"{consent}"'.encode())
@@ -219,7 +219,7 @@ def test_a_hostile_answer_is_refused_quickly():
 
 def test_a_newline_before_a_mark_is_in_normal_form():
     """In the file it is the letter n before the mark, and a program that looked at the file as a whole would compose the two."""
-    campaign = make_campaign(booleans(2), Terms(name="t", title="\n\u0303"), Wish(epsilon=1, view=AllAttributes()))
+    campaign = make_campaign(booleans(2), Terms(name="t", title="\n\u0303"), CampaignRequest(epsilon=1, view=AllAttributes()))
     assert Campaign.from_bytes(campaign.canonical_bytes).terms.title == "\n\u0303"
 
 

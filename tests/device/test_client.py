@@ -20,6 +20,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Client,
     Domain,
@@ -33,7 +34,6 @@ from lopub import (
     Schedule,
     StoreError,
     Terms,
-    Wish,
     make_campaign,
 )
 from lopub.contract.budget import decimal_up, float_up, log_up
@@ -53,9 +53,9 @@ DOMAIN = Domain(
 )
 RECORD = {"city": SENTINEL, "smoker": True, "children": None, "income": 10.5}
 OTHER = {"city": "Rome", "smoker": False, "children": 3, "income": 0}
-CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), Wish(epsilon=2))
+CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
 SCHEDULED = make_campaign(
-    DOMAIN, Terms(name="may", schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31))), Wish(epsilon=2)
+    DOMAIN, Terms(name="may", schedule=Schedule(opens=date(2026, 5, 1), closes=date(2026, 5, 31))), CampaignRequest(epsilon=2)
 )
 MAY_1, MAY_31 = 20_574, 20_604
 
@@ -122,7 +122,7 @@ def test_two_fresh_respondents_get_different_ids(tmp_path):
 
 
 def test_another_campaign_has_a_report_of_its_own(tmp_path):
-    other = make_campaign(DOMAIN, Terms(name="survey", title="2"), Wish(epsilon=2))
+    other = make_campaign(DOMAIN, Terms(name="survey", title="2"), CampaignRequest(epsilon=2))
     store = FileStore(tmp_path)
     one, two = Client(CAMPAIGN, store=store).encode(RECORD), Client(other, store=store).encode(RECORD)
     assert (one.campaign, two.campaign) == (CAMPAIGN.prefix, other.prefix)
@@ -327,19 +327,19 @@ def test_a_campaign_at_or_below_the_cap_passes(cap):
 
 
 def test_a_cap_equal_to_the_campaigns_own_claim_passes():
-    campaign = make_campaign(DOMAIN, Terms(name="t"), Wish(flip_probability="0.5"))
+    campaign = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability="0.5"))
     assert Client(campaign, epsilon_cap=decimal_up(campaign.loss), store=MemoryStore())
 
 
 def test_a_cap_a_millionth_below_is_refused():
-    campaign = make_campaign(DOMAIN, Terms(name="t"), Wish(flip_probability="0.5"))
+    campaign = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability="0.5"))
     with pytest.raises(EpsilonTooHigh):
         Client(campaign, epsilon_cap=Decimal(decimal_up(campaign.loss)) - Decimal("0.000001"), store=MemoryStore())
 
 
 def test_a_cap_equal_to_the_campaigns_epsilon_passes():
     for i in range(1, 60):
-        campaign = make_campaign(DOMAIN, Terms(name="t"), Wish(flip_probability=Decimal(i) / 61))
+        campaign = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(flip_probability=Decimal(i) / 61))
         assert Client(campaign, epsilon_cap=campaign.epsilon, store=MemoryStore())
 
 
@@ -354,7 +354,9 @@ def test_a_cap_may_be_as_high_as_a_campaign_can_be():
 
 
 def test_the_cap_is_the_whole_reports_and_not_one_attributes():
-    campaign = make_campaign(DOMAIN, Terms(name="t"), Wish(epsilon=4, mechanism="subset", view=AllAttributes(), jointly=False))
+    campaign = make_campaign(
+        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=4, mechanism="subset", view=AllAttributes(), jointly=False)
+    )
     assert campaign.epsilon_of("city") < 1.1
     with pytest.raises(EpsilonTooHigh, match=r"has epsilon 4.000000; this app allows 3"):
         Client(campaign, epsilon_cap=3)
@@ -378,7 +380,9 @@ def test_the_client_has_no_seed():
 
 @pytest.mark.parametrize("jointly", [False, True])
 def test_a_report_holds_its_blocks_in_domain_order(jointly):
-    campaign = make_campaign(DOMAIN, Terms(name="t"), Wish(epsilon=150, mechanism="direct", view=Sample(2), jointly=jointly))
+    campaign = make_campaign(
+        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=150, mechanism="direct", view=Sample(2), jointly=jointly)
+    )
     candidates = DOMAIN.indices(OTHER)
     for _ in range(20):
         report = randomized(campaign, candidates, slot=1, randomness=Randomness())
@@ -455,7 +459,7 @@ def test_a_new_mechanism_is_forgotten_where_it_is_taken_out(noisy):
 
 def test_a_new_mechanism_that_cannot_be_wished_for_is_refused(noisy):
     with pytest.raises(CampaignError, match="noisy"):
-        make_campaign(DOMAIN, Terms(name="fifth"), Wish(epsilon=2, mechanism="noisy"))
+        make_campaign(DOMAIN, Terms(name="fifth"), CampaignRequest(epsilon=2, mechanism="noisy"))
 
 
 def test_noise_for_another_number_of_blocks_is_refused():
@@ -463,7 +467,9 @@ def test_noise_for_another_number_of_blocks_is_refused():
     with pytest.raises(CampaignError, match="mechanism 'unary' says no noise for a report of 2 blocks"):
         Campaign(
             domain=domain,
-            mechanism=make_campaign(domain, Terms(name="t"), Wish(epsilon=1, mechanism="unary", jointly=True)).mechanism,
+            mechanism=make_campaign(
+                domain, Terms(name="t"), CampaignRequest(epsilon=1, mechanism="unary", jointly=True)
+            ).mechanism,
             view=AllAttributes(),
             jointly=False,
             terms=Terms(name="t"),

@@ -18,6 +18,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Client,
     Domain,
@@ -29,7 +30,6 @@ from lopub import (
     ReportRejected,
     StoreError,
     Terms,
-    Wish,
     make_campaign,
 )
 from lopub.device.client import today
@@ -45,7 +45,7 @@ STORES = {"files": FileStore, "memory": lambda directory: MemoryStore()}
 
 
 def campaign_of(title: str, epsilon: str = "1") -> Campaign:
-    return make_campaign(DOMAIN, Terms(name="survey", title=title), Wish(epsilon=epsilon))
+    return make_campaign(DOMAIN, Terms(name="survey", title=title), CampaignRequest(epsilon=epsilon))
 
 
 CAMPAIGN = campaign_of("one")

@@ -22,6 +22,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Client,
     CollectorError,
@@ -34,7 +35,6 @@ from lopub import (
     StoreError,
     Terms,
     TryLater,
-    Wish,
     fetch_campaign,
     make_campaign,
 )
@@ -44,7 +44,7 @@ from lopub.device.sending import Address
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain((Categorical(name="city", values=(SENTINEL, "Oslo", "Rome")), Boolean(name="smoker")))
 RECORD = {"city": SENTINEL, "smoker": True}
-CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), Wish(epsilon=2))
+CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
 QUICK = Patience(seconds=5, attempt=0.5, first_wait=0.001, longest_wait=0.01)
 BRIEF = Patience(seconds=0.4, attempt=0.2, first_wait=0.001, longest_wait=0.02)
 ONCE = Patience(seconds=10, attempt=10, first_wait=1e12, longest_wait=1e12)
@@ -517,7 +517,7 @@ def test_a_fetched_campaign_is_the_one_that_the_address_names():
 
 
 def test_another_campaign_at_the_address_is_refused():
-    other = make_campaign(DOMAIN, Terms(name="survey"), Wish(epsilon=20))
+    other = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=20))
     with peer(answer(200, other.canonical_bytes)) as met:
         with pytest.raises(CampaignError, match="its bytes were changed, or it is another campaign"):
             fetch_campaign(met.url())

@@ -53,7 +53,7 @@ def scores(sdmetrics: Path, directory: Path, real: Dataset, synthetic: Dataset) 
     """Of all columns and pairs: one minus our AVD, and what SDMetrics says."""
     files = [str(directory / name) for name in ("real.csv", "synthetic.csv")]
     for dataset, path in zip((real, synthetic), files, strict=True):
-        dataset.write_csv(path)
+        dataset.save(path)
     said = json.loads(output_of(sdmetrics, SCRIPT, *files))
     theirs = {(name,): score for name, score in said["ones"].items()} | {tuple(pair): score for pair, score in said["pairs"]}
     ones, pairs, *_ = evaluate(real, synthetic, classifiers=False).ways

@@ -11,6 +11,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Domain,
     Fill,
@@ -19,7 +20,6 @@ from lopub import (
     Sample,
     StoreError,
     Terms,
-    Wish,
     make_campaign,
 )
 from lopub.contract.mechanism import Bloom, Direct, Subset, Unary, bits_for, hashes_for
@@ -65,56 +65,56 @@ ONE = Domain((Categorical(name="a", values=("x", "y", "z")),))
 )
 def test_a_wish_that_contradicts_itself_is_refused(wish, message):
     with pytest.raises(CampaignError, match=message):
-        Wish(**wish)
+        CampaignRequest(**wish)
 
 
 @pytest.mark.parametrize("f", [0, 1, -0.1, 1.5, "0", "1"])
 def test_a_flip_probability_of_zero_or_one_or_outside_is_refused(f):
     with pytest.raises(CampaignError, match=f"flip_probability must lie between 0 and 1, both excluded, got {f}"):
-        make_campaign(PAIR, TERMS, Wish(flip_probability=f))
+        make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=f))
 
 
 @pytest.mark.parametrize("f", ["half", float("nan"), float("inf"), ""])
 def test_a_flip_probability_that_is_no_number_is_refused(f):
     with pytest.raises(CampaignError, match="flip_probability must be a number between 0 and 1, both excluded"):
-        make_campaign(PAIR, TERMS, Wish(flip_probability=f))
+        make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=f))
 
 
 def test_a_flip_probability_that_divides_by_zero_is_refused():
     with pytest.raises(CampaignError, match="flip_probability must be a number"):
-        make_campaign(PAIR, TERMS, Wish(flip_probability="1/0"))
+        make_campaign(PAIR, TERMS, CampaignRequest(flip_probability="1/0"))
 
 
 @pytest.mark.parametrize("f", ["0.9999999999", "1e-11"])
 def test_a_flip_probability_too_near_to_zero_or_one_keeps_its_noise_within_bounds(f):
     if f == "1e-11":
-        assert make_campaign(PAIR, TERMS, Wish(flip_probability=f)).mechanism.noise == {2: 1}
+        assert make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=f)).mechanism.noise == {2: 1}
     else:
         with pytest.raises(CampaignError, match=r"change_units must lie in 1\.\.2147483647, got 2147483648"):
-            make_campaign(PAIR, TERMS, Wish(flip_probability=f))
+            make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=f))
 
 
 @pytest.mark.parametrize("epsilon", [0, -1, "-0.5", 201, float("nan"), float("inf"), "nan", Decimal("sNaN")])
 def test_an_epsilon_that_is_no_budget_is_refused(epsilon):
     with pytest.raises(CampaignError, match=f"epsilon must be above 0 and at most 200, got {epsilon}"):
-        make_campaign(PAIR, TERMS, Wish(epsilon=epsilon))
+        make_campaign(PAIR, TERMS, CampaignRequest(epsilon=epsilon))
 
 
 @pytest.mark.parametrize("epsilon", ["little", "", "1,5", True])
 def test_an_epsilon_that_is_no_number_is_refused(epsilon):
     with pytest.raises(CampaignError, match="epsilon must be a number above 0"):
-        make_campaign(PAIR, TERMS, Wish(epsilon=epsilon))
+        make_campaign(PAIR, TERMS, CampaignRequest(epsilon=epsilon))
 
 
 @pytest.mark.parametrize("mechanism", ["subset", "direct", "unary"])
 def test_an_epsilon_that_keeps_nothing_of_the_answers_is_refused(mechanism):
     with pytest.raises(CampaignError, match="leaves nothing of the answers; raise epsilon or ask less"):
-        make_campaign(PAIR, TERMS, Wish(epsilon="1e-11", mechanism=mechanism))
+        make_campaign(PAIR, TERMS, CampaignRequest(epsilon="1e-11", mechanism=mechanism))
 
 
 def test_an_epsilon_that_keeps_nothing_of_a_filter_is_refused():
     with pytest.raises(CampaignError, match="epsilon 1E-9 over 16 bits leaves nothing of the answers; raise epsilon or ask less"):
-        make_campaign(PAIR, TERMS, Wish(epsilon="1e-9", mechanism="bloom"))
+        make_campaign(PAIR, TERMS, CampaignRequest(epsilon="1e-9", mechanism="bloom"))
 
 
 # ---- the budget
@@ -124,7 +124,7 @@ def test_an_epsilon_that_keeps_nothing_of_a_filter_is_refused():
 @pytest.mark.parametrize("mechanism", ["bloom", "unary", "subset", "direct"])
 @pytest.mark.parametrize("jointly", [False, True])
 def test_a_campaign_reveals_no_more_than_was_wished(epsilon, mechanism, jointly):
-    campaign = make_campaign(PAIR, TERMS, Wish(epsilon=epsilon, mechanism=mechanism, view=Sample(2), jointly=jointly))
+    campaign = make_campaign(PAIR, TERMS, CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=Sample(2), jointly=jointly))
     assert campaign.loss <= Decimal(epsilon)
 
 
@@ -132,14 +132,14 @@ def test_a_campaign_reveals_no_more_than_was_wished(epsilon, mechanism, jointly)
 @pytest.mark.parametrize("mechanism", ["bloom", "unary", "subset", "direct"])
 @pytest.mark.parametrize("jointly", [False, True])
 def test_a_campaign_uses_its_budget_up(epsilon, mechanism, jointly):
-    campaign = make_campaign(PAIR, TERMS, Wish(epsilon=epsilon, mechanism=mechanism, view=Sample(2), jointly=jointly))
+    campaign = make_campaign(PAIR, TERMS, CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=Sample(2), jointly=jointly))
     assert campaign.loss > Decimal(epsilon) - Decimal("1e-6")
 
 
 @pytest.mark.parametrize("mechanism", ["bloom", "unary", "subset", "direct"])
 def test_every_size_of_a_listed_view_has_noise_for_the_whole_budget(mechanism):
     view = Listed.of(FOUR, [(("a",), 1), (("a", "b", "d"), 1)])
-    campaign = make_campaign(FOUR, TERMS, Wish(epsilon=3, mechanism=mechanism, view=view, jointly=False))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(epsilon=3, mechanism=mechanism, view=view, jointly=False))
     assert set(campaign.mechanism.noise) == {1, 3}
     assert Decimal(3) - Decimal("1e-6") < campaign.loss <= 3
     assert 2.999999 < campaign.epsilon_of("a") <= 3
@@ -147,12 +147,12 @@ def test_every_size_of_a_listed_view_has_noise_for_the_whole_budget(mechanism):
 
 
 def test_a_flip_probability_is_halved_and_rounded_towards_more_noise():
-    assert make_campaign(PAIR, TERMS, Wish(flip_probability="0.5")).mechanism.noise == {2: 2**30}
-    assert make_campaign(PAIR, TERMS, Wish(flip_probability=0.1)).mechanism.noise == {2: math.ceil(2**32 / 20)}
+    assert make_campaign(PAIR, TERMS, CampaignRequest(flip_probability="0.5")).mechanism.noise == {2: 2**30}
+    assert make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=0.1)).mechanism.noise == {2: math.ceil(2**32 / 20)}
 
 
 def test_the_same_wish_gives_the_same_campaign():
-    wish = Wish(epsilon=3, mechanism="bloom")
+    wish = CampaignRequest(epsilon=3, mechanism="bloom")
     assert make_campaign(FOUR, TERMS, wish).id == make_campaign(FOUR, TERMS, wish).id
 
 
@@ -160,30 +160,30 @@ def test_the_same_wish_gives_the_same_campaign():
 
 
 def test_a_flip_probability_alone_is_the_papers_choice():
-    campaign = make_campaign(FOUR, TERMS, Wish(flip_probability="0.5"))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(flip_probability="0.5"))
     assert isinstance(campaign.mechanism, Bloom) and isinstance(campaign.view, AllAttributes)
     assert (campaign.mechanism.n_bits, campaign.mechanism.n_hashes, campaign.jointly) == (128, 4, False)
 
 
 def test_a_small_epsilon_alone_is_subset_on_sampled_pairs():
-    campaign = make_campaign(FOUR, TERMS, Wish(epsilon=2))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(epsilon=2))
     assert (type(campaign.mechanism), campaign.view, campaign.jointly) == (Subset, Sample(2), True)
 
 
 def test_a_large_epsilon_alone_is_direct_on_as_much_as_fits():
-    campaign = make_campaign(FOUR, TERMS, Wish(epsilon=8))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(epsilon=8))
     assert (type(campaign.mechanism), campaign.view, campaign.jointly) == (Direct, Fill(496), True)
 
 
 @pytest.mark.parametrize(("epsilon", "mechanism"), [(0.1, Direct), (5, Direct)])
 def test_a_single_attribute_is_always_asked(epsilon, mechanism):
-    campaign = make_campaign(ONE, TERMS, Wish(epsilon=epsilon))
+    campaign = make_campaign(ONE, TERMS, CampaignRequest(epsilon=epsilon))
     assert (type(campaign.mechanism), campaign.view) == (mechanism, AllAttributes())
 
 
 @pytest.mark.parametrize("mechanism", ["bloom", "unary", "subset", "direct"])
 def test_a_single_attribute_is_asked_by_every_mechanism(mechanism):
-    assert make_campaign(ONE, TERMS, Wish(epsilon=1, mechanism=mechanism)).view == AllAttributes()
+    assert make_campaign(ONE, TERMS, CampaignRequest(epsilon=1, mechanism=mechanism)).view == AllAttributes()
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "3", "4", "5", "6", "9", "20"])
@@ -208,7 +208,7 @@ def test_the_best_known_choice_is_what_the_expected_error_ranks_first(epsilon):
     ],
 )
 def test_what_the_wish_leaves_open_is_filled_in(wish, mechanism, view, jointly):
-    campaign = make_campaign(FOUR, TERMS, Wish(epsilon=2, **wish))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(epsilon=2, **wish))
     assert (type(campaign.mechanism), campaign.view, campaign.jointly) == (mechanism, view, jointly)
 
 
@@ -218,7 +218,7 @@ def test_fill_takes_a_sixth_of_the_odds():
 
 @pytest.mark.parametrize("epsilon", [39, 45, 200])
 def test_a_campaign_of_a_very_large_epsilon_can_be_read_back(epsilon):
-    campaign = make_campaign(PAIR, TERMS, Wish(epsilon=epsilon))
+    campaign = make_campaign(PAIR, TERMS, CampaignRequest(epsilon=epsilon))
     assert Campaign.from_bytes(campaign.canonical_bytes).id == campaign.id
 
 
@@ -226,20 +226,20 @@ def test_a_campaign_of_a_very_large_epsilon_can_be_read_back(epsilon):
 
 
 def test_the_papers_equations_give_bits_and_hashes():
-    campaign = make_campaign(FOUR, TERMS, Wish(epsilon=8, false_positive_rate=0.022))
+    campaign = make_campaign(FOUR, TERMS, CampaignRequest(epsilon=8, false_positive_rate=0.022))
     assert campaign.mechanism.n_hashes == hashes_for(0.022) == 6
     assert campaign.mechanism.n_bits == {name: bits_for(0.022, size) for name, size in zip("abcd", FOUR.sizes, strict=True)}
 
 
 def test_the_papers_equation_takes_the_largest_view_where_views_are_joint():
-    campaign = make_campaign(PAIR, TERMS, Wish(epsilon=8, false_positive_rate=0.1, view=Sample(2), jointly=True))
+    campaign = make_campaign(PAIR, TERMS, CampaignRequest(epsilon=8, false_positive_rate=0.1, view=Sample(2), jointly=True))
     assert campaign.mechanism.n_bits == bits_for(0.1, 6)
 
 
 @pytest.mark.parametrize("rate", [0, 1, -1, 2, float("nan")])
 def test_a_false_positive_rate_that_is_no_probability_is_refused(rate):
     with pytest.raises(CampaignError, match=f"false_positive_rate must lie between 0 and 1, both excluded, got {rate}"):
-        make_campaign(PAIR, TERMS, Wish(epsilon=1, false_positive_rate=rate))
+        make_campaign(PAIR, TERMS, CampaignRequest(epsilon=1, false_positive_rate=rate))
 
 
 @pytest.mark.parametrize(
@@ -255,18 +255,18 @@ def test_a_false_positive_rate_that_is_no_probability_is_refused(rate):
 )
 def test_filters_that_cannot_be_are_refused(n_bits, n_hashes, message):
     with pytest.raises(CampaignError, match=message):
-        make_campaign(PAIR, TERMS, Wish(flip_probability=0.5, n_bits=n_bits, n_hashes=n_hashes))
+        make_campaign(PAIR, TERMS, CampaignRequest(flip_probability=0.5, n_bits=n_bits, n_hashes=n_hashes))
 
 
 def test_filters_that_no_salt_keeps_apart_are_refused():
     crowded = Domain((IntegerRange(name="a", minimum=0, maximum=19),))
     with pytest.raises(CampaignError, match="in 1,000 tries no salt gave every candidate a filter of its own; raise bits"):
-        make_campaign(crowded, TERMS, Wish(flip_probability=0.5, n_bits=20, n_hashes=1))
+        make_campaign(crowded, TERMS, CampaignRequest(flip_probability=0.5, n_bits=20, n_hashes=1))
 
 
 def test_the_salt_is_changed_until_no_two_candidates_share_a_filter():
     domain = Domain((IntegerRange(name="a", minimum=0, maximum=4),))
-    campaign = make_campaign(domain, TERMS, Wish(flip_probability=0.5, n_bits=8, n_hashes=1))
+    campaign = make_campaign(domain, TERMS, CampaignRequest(flip_probability=0.5, n_bits=8, n_hashes=1))
     assert campaign.mechanism.salt != "0"
     assert len(set(campaign.channels((0,))[0].rows)) == 5
 
@@ -286,7 +286,7 @@ def test_the_salt_is_changed_until_no_two_candidates_share_a_filter():
 @pytest.mark.parametrize("mechanism", [None, "bloom", "unary", "subset", "direct"])
 def test_a_view_that_does_not_fit_the_domain_is_refused(wish, message, mechanism):
     with pytest.raises(CampaignError, match=message):
-        make_campaign(FOUR, TERMS, Wish(epsilon=2, mechanism=mechanism, **{"jointly": True, **wish}))
+        make_campaign(FOUR, TERMS, CampaignRequest(epsilon=2, mechanism=mechanism, **{"jointly": True, **wish}))
 
 
 @pytest.mark.parametrize("mechanism", ["unary", "subset"])
@@ -294,7 +294,7 @@ def test_a_joint_domain_too_large_for_its_mechanism_is_refused(mechanism):
     domain = Domain(tuple(IntegerRange(name=name, minimum=0, maximum=299) for name in "ab"))
     message = f"a block of up to 90,000 cells is too large for mechanism '{mechanism}', which takes 65,536; use smaller views"
     with pytest.raises(CampaignError, match=message):
-        make_campaign(domain, TERMS, Wish(epsilon=2, mechanism=mechanism, view=Sample(2)))
+        make_campaign(domain, TERMS, CampaignRequest(epsilon=2, mechanism=mechanism, view=Sample(2)))
 
 
 def test_a_joint_domain_too_large_even_for_direct_is_refused():
@@ -302,13 +302,13 @@ def test_a_joint_domain_too_large_even_for_direct_is_refused():
     with pytest.raises(
         CampaignError, match="a block of up to 18,446,744,073,709,551,616 cells is too large for mechanism 'direct'"
     ):
-        make_campaign(domain, TERMS, Wish(epsilon=2, mechanism="direct", view=AllAttributes(), jointly=True))
+        make_campaign(domain, TERMS, CampaignRequest(epsilon=2, mechanism="direct", view=AllAttributes(), jointly=True))
 
 
 def test_a_joint_domain_of_thousands_of_digits_is_refused_by_us():
     domain = Domain(tuple(IntegerRange(name=f"a{i}", minimum=0, maximum=11) for i in range(4096)))
     with pytest.raises(CampaignError, match="too large for mechanism 'direct'"):
-        make_campaign(domain, TERMS, Wish(epsilon=2, mechanism="direct", view=AllAttributes(), jointly=True))
+        make_campaign(domain, TERMS, CampaignRequest(epsilon=2, mechanism="direct", view=AllAttributes(), jointly=True))
 
 
 # ---- drafts
@@ -405,7 +405,7 @@ def test_a_single_mistake_of_a_draft_is_one_sentence(tmp_path):
 
 
 def test_a_finished_campaign_is_told_from_a_draft(tmp_path):
-    campaign = make_campaign(Domain((Boolean(name="a"),)), Terms(name="t"), Wish(epsilon=1))
+    campaign = make_campaign(Domain((Boolean(name="a"),)), Terms(name="t"), CampaignRequest(epsilon=1))
     told = refusal_of(tmp_path, json.loads(campaign.canonical_bytes))
     assert told.startswith("this is a finished campaign, not a draft; for another campaign with the same questions")
 
@@ -415,4 +415,4 @@ def test_crowded_filters_are_refused_without_trying_every_salt(monkeypatch):
     monkeypatch.setattr("lopub.contract.mechanism.bloom.Bloom._salted", lambda *_: pytest.fail("a salt was tried"))
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(15)))
     with pytest.raises(CampaignError, match="give 10,668,000 filters, too few for 32,768 candidates; raise bits"):
-        make_campaign(domain, Terms(name="t"), Wish(flip_probability=0.5, jointly=True))
+        make_campaign(domain, Terms(name="t"), CampaignRequest(flip_probability=0.5, jointly=True))

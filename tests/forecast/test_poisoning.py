@@ -10,6 +10,7 @@ import pytest
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -21,7 +22,6 @@ from lopub import (
     ReportRejected,
     Sample,
     Terms,
-    Wish,
     count,
     make_campaign,
     poisoning_bound,
@@ -32,7 +32,7 @@ from lopub.contract.report import mask_of, pack
 from lopub.contract.view import View, ViewRule
 from lopub.forecast.poisoning import most_exposed
 from lopub.forecast.views import drawn_views
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 from lopub.laws.codes import code_matrix
 
 MECHANISMS = ("direct", "subset", "unary", "bloom")
@@ -44,7 +44,7 @@ def domain_of(*sizes: int) -> Domain:
 
 def campaign_of(domain: Domain, mechanism: str, view: ViewRule, jointly: bool, epsilon: float = 1.5) -> Campaign:
     own = {"n_bits": 4, "n_hashes": 1} if mechanism == "bloom" else {}
-    wish = Wish(epsilon=epsilon, mechanism=mechanism, view=view, jointly=jointly, **own)
+    wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=view, jointly=jointly, **own)
     return make_campaign(domain, Terms(name="t"), wish)
 
 
@@ -151,10 +151,10 @@ def linear(batch: ReportBatch, clique: View) -> np.ndarray:
     """The estimate before the simplex. Jointly it is the one of `moments`; separately, debiased co-occurrences of the
     reports that cover all of the clique."""
     if batch.campaign.jointly:
-        return Moments(count(batch))._linear(clique)
+        return MomentEquations(count(batch))._linear(clique)
     covering = [number for number, view in enumerate(batch.views) if set(clique) <= set(view)]
     counts = count(batch[np.sort(np.concatenate([batch.rows_of(number) for number in covering]))])
-    moments = Moments(counts)
+    moments = MomentEquations(counts)
     (noise,) = counts.noises(clique)
     if len(clique) == 1:
         return moments._debiased(clique[0], noise)[1:]
@@ -322,7 +322,7 @@ def test_attributes_that_no_view_covers_together_are_refused():
 
 
 def test_a_code_that_is_too_large_to_be_inverted_is_refused():
-    wish = Wish(epsilon=2, mechanism="bloom", n_bits=8192, n_hashes=2, view=AllAttributes(), jointly=True)
+    wish = CampaignRequest(epsilon=2, mechanism="bloom", n_bits=8192, n_hashes=2, view=AllAttributes(), jointly=True)
     campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
     with pytest.raises(DomainError, match="a code of 4,915,200 bits is too large to be inverted"):
         poisoning_bound(campaign, ["a0"], n_reports=10, n_fake=1)
@@ -331,7 +331,9 @@ def test_a_code_that_is_too_large_to_be_inverted_is_refused():
 @pytest.mark.parametrize("jointly", [True, False])
 def test_a_code_of_too_low_a_rank_has_no_bound(jointly):
     """A pseudo-inverse would give a figure for an estimate that does not exist."""
-    wish = Wish(epsilon=6, mechanism="bloom", n_bits=24 if jointly else 6, n_hashes=3, view=AllAttributes(), jointly=jointly)
+    wish = CampaignRequest(
+        epsilon=6, mechanism="bloom", n_bits=24 if jointly else 6, n_hashes=3, view=AllAttributes(), jointly=jointly
+    )
     campaign = make_campaign(domain_of(8, 8) if jointly else domain_of(8), Terms(name="t"), wish)
     words = r"cannot tell the \d+ cells of a0(, a1)? apart, because their code has rank \d+; take more bits$"
     with pytest.raises(DomainError, match=f"^the debiased frequency, which is bounded here, {words}"):
@@ -343,7 +345,7 @@ def test_a_code_of_too_low_a_rank_has_no_bound(jointly):
 @pytest.mark.parametrize(("mechanism", "view", "jointly"), [*WAYS, ("bloom", AllAttributes(), False)], ids=str)
 def test_the_most_exposed_attribute_is_the_one_with_the_largest_bound(mechanism, view, jointly):
     own = {"n_bits": 16, "n_hashes": 2} if mechanism == "bloom" else {}
-    wish = Wish(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
+    wish = CampaignRequest(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
     campaign = make_campaign(FOUR, Terms(name="t"), wish)
     bounds = {name: poisoning_bound(campaign, [name], n_reports=990, n_fake=10) for name in FOUR.names}
     name, bound = most_exposed(campaign, n_reports=990, n_fake=10)
@@ -351,7 +353,7 @@ def test_the_most_exposed_attribute_is_the_one_with_the_largest_bound(mechanism,
 
 
 def test_no_attribute_is_looked_for_where_that_takes_too_long():
-    wish = Wish(epsilon=2, mechanism="bloom", n_bits=1024, n_hashes=2, view=AllAttributes(), jointly=True)
+    wish = CampaignRequest(epsilon=2, mechanism="bloom", n_bits=1024, n_hashes=2, view=AllAttributes(), jointly=True)
     campaign = make_campaign(domain_of(600), Terms(name="t"), wish)
     assert most_exposed(campaign, n_reports=990, n_fake=10) is None
 

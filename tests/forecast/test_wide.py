@@ -15,7 +15,7 @@ from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Sample
 from lopub.errors import CampaignError
 from lopub.forecast.design import score
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
 from lopub.planning import plan
 
@@ -44,7 +44,7 @@ def domain_of(d: int, kind: str) -> Domain:
 @pytest.mark.parametrize("d", [2, 260])
 def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish: str) -> None:
     """16^260 is beyond every float."""
-    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), Wish(**WISHES[wish]))  # type: ignore[arg-type]
+    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), CampaignRequest(**WISHES[wish]))  # type: ignore[arg-type]
     assert summary_of(campaign).row_count >= 7 and fields_of(campaign).row_count == d
     json.dumps(described(campaign), allow_nan=False)
 
@@ -52,7 +52,7 @@ def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish
 @pytest.mark.parametrize(("d", "kind"), [(1100, "binary"), (1100, "sixteen"), (4000, "binary")])
 def test_thousands_of_attributes_are_made_and_shown_in_seconds(d: int, kind: str) -> None:
     start = time.process_time()
-    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), Wish(flip_probability="0.5", mechanism="unary"))
+    campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), CampaignRequest(flip_probability="0.5", mechanism="unary"))
     summary_of(campaign)
     described(campaign)
     assert time.process_time() - start < 30  # 2 to 4 s; quadratic work takes minutes
@@ -76,14 +76,16 @@ def test_a_score_far_beyond_every_float_is_a_number() -> None:
 @pytest.mark.parametrize("options", [{}, {"false_positive_rate": 0.01}])
 def test_a_block_of_all_attributes_is_refused_in_one_sentence(options: dict[str, float]) -> None:
     with pytest.raises(CampaignError, match="use smaller views"):
-        make_campaign(domain_of(260, "sixteen"), Terms(name="wide"), Wish(flip_probability="0.5", jointly=True, **options))  # type: ignore[arg-type]
+        make_campaign(
+            domain_of(260, "sixteen"), Terms(name="wide"), CampaignRequest(flip_probability="0.5", jointly=True, **options)
+        )  # type: ignore[arg-type]
 
 
 def test_a_campaign_that_no_reader_would_take_is_not_made() -> None:
     values = tuple(f"{i:03}" + "x" * 200 for i in range(250))
     domain = Domain(tuple(Categorical(name=f"a{i}", values=values) for i in range(150)))
     with pytest.raises(CampaignError, match=f"a campaign may have at most {LONGEST_FILE:,} bytes"):
-        make_campaign(domain, Terms(name="long"), Wish(epsilon=4))
+        make_campaign(domain, Terms(name="long"), CampaignRequest(epsilon=4))
 
 
 def test_nothing_is_written_where_the_summary_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +102,6 @@ def test_nothing_is_written_where_the_summary_fails(tmp_path: Path, monkeypatch:
 
 def test_every_attribute_of_a_wide_campaign_keeps_its_epsilon() -> None:
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(300)))
-    campaign = make_campaign(domain, Terms(name="wide"), Wish(flip_probability="0.5", mechanism="unary"))
+    campaign = make_campaign(domain, Terms(name="wide"), CampaignRequest(flip_probability="0.5", mechanism="unary"))
     again = Campaign.from_bytes(campaign.canonical_bytes)
     assert {again.loss_of(name) for name in domain.names} == {campaign.channels((0,) * 300)[0].law().loss}

@@ -27,6 +27,7 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignError,
+    CampaignRequest,
     Categorical,
     Client,
     Domain,
@@ -42,7 +43,6 @@ from lopub import (
     Schedule,
     Terms,
     Translation,
-    Wish,
     make_campaign,
 )
 from lopub.contract.budget import UNIT, decimal_up
@@ -169,20 +169,20 @@ def campaigns() -> dict[str, Campaign]:
     """Every mechanism, every view, both ways to randomize, every kind of attribute and every member."""
     listed = Listed.of(SMALL, [(("smoker", "gender"), 3), (("colour",), 1), (("gender", "colour"), 2)])
     wishes = {
-        "bloom-all": (SMALL, Wish(flip_probability="0.5", n_bits=32, n_hashes=4)),
-        "bloom-rate": (SMALL, Wish(epsilon="6", false_positive_rate=0.05)),
-        "bloom-jointly": (SMALL, Wish(epsilon="3", n_bits=19, n_hashes=2, view=Sample(2), jointly=True)),
-        "unary-symmetric": (SMALL, Wish(flip_probability="0.4", mechanism="unary")),
-        "unary-optimized": (MIDDLE, Wish(epsilon="4", mechanism="unary", view=AllAttributes(), jointly=False)),
-        "unary-jointly": (SMALL, Wish(epsilon="2", mechanism="unary", view=AllAttributes(), jointly=True)),
-        "subset-pairs": (MIDDLE, Wish(epsilon="2", mechanism="subset", view=Sample(2), jointly=True)),
-        "direct-fill": (MIDDLE, Wish(epsilon="8", mechanism="direct", view=Fill(496), jointly=True)),
-        "direct-pairs": (WIDE, Wish(epsilon="5.5", mechanism="direct", view=Sample(2), jointly=False)),
-        "subset-listed": (SMALL, Wish(epsilon="1.5", mechanism="subset", view=listed, jointly=False)),
-        "direct-listed": (SMALL, Wish(epsilon="1.5", mechanism="direct", view=listed, jointly=True)),
+        "bloom-all": (SMALL, CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=4)),
+        "bloom-rate": (SMALL, CampaignRequest(epsilon="6", false_positive_rate=0.05)),
+        "bloom-jointly": (SMALL, CampaignRequest(epsilon="3", n_bits=19, n_hashes=2, view=Sample(2), jointly=True)),
+        "unary-symmetric": (SMALL, CampaignRequest(flip_probability="0.4", mechanism="unary")),
+        "unary-optimized": (MIDDLE, CampaignRequest(epsilon="4", mechanism="unary", view=AllAttributes(), jointly=False)),
+        "unary-jointly": (SMALL, CampaignRequest(epsilon="2", mechanism="unary", view=AllAttributes(), jointly=True)),
+        "subset-pairs": (MIDDLE, CampaignRequest(epsilon="2", mechanism="subset", view=Sample(2), jointly=True)),
+        "direct-fill": (MIDDLE, CampaignRequest(epsilon="8", mechanism="direct", view=Fill(496), jointly=True)),
+        "direct-pairs": (WIDE, CampaignRequest(epsilon="5.5", mechanism="direct", view=Sample(2), jointly=False)),
+        "subset-listed": (SMALL, CampaignRequest(epsilon="1.5", mechanism="subset", view=listed, jointly=False)),
+        "direct-listed": (SMALL, CampaignRequest(epsilon="1.5", mechanism="direct", view=listed, jointly=True)),
     }
     made = {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
-    every_wish = Wish(epsilon="7.25", n_bits=11, n_hashes=3, view=Sample(3))
+    every_wish = CampaignRequest(epsilon="7.25", n_bits=11, n_hashes=3, view=Sample(3))
     made["every-member"] = make_campaign(EVERY_KIND, EVERY_TERM, every_wish)
     weak = Subset({1: UNIT + UNIT // 10})  # so little is kept that half of all cells are named
     made["subset-weak"] = Campaign(
@@ -211,7 +211,7 @@ def every_combination() -> dict[str, Campaign]:
         for kind, view in views.items():
             for jointly in (True, False)[: 1 if kind == "fill" else 2]:
                 name = f"{mechanism}-{kind}-{'jointly' if jointly else 'separately'}"
-                made[name] = make_campaign(TEN, Terms(name=name), Wish(**wish, view=view, jointly=jointly))
+                made[name] = make_campaign(TEN, Terms(name=name), CampaignRequest(**wish, view=view, jointly=jointly))
     return made
 
 
@@ -219,23 +219,26 @@ def wide_campaigns() -> dict[str, Campaign]:
     """Blocks that are wider than a word, a byte or two bytes."""
     one, pair = Sample(1), Sample(2)
     wishes = {
-        "wide-bloom-128": (BROAD, Wish(flip_probability="0.5")),
-        "wide-bloom-1024": (BROAD, Wish(flip_probability="0.75", n_bits=1024, n_hashes=8, view=one)),
-        "wide-unary-symmetric": (BROAD, Wish(flip_probability="0.5", mechanism="unary", view=pair, jointly=False)),
-        "wide-unary-optimized": (BROAD, Wish(epsilon="2", mechanism="unary", view=one, jointly=False)),
-        "wide-subset": (BROAD, Wish(epsilon="1", mechanism="subset", view=one, jointly=False)),
-        "wide-direct": (BROAD, Wish(epsilon="5", mechanism="direct", view=pair, jointly=False)),
-        "wide-direct-70000": (HUGE, Wish(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True)),
+        "wide-bloom-128": (BROAD, CampaignRequest(flip_probability="0.5")),
+        "wide-bloom-1024": (BROAD, CampaignRequest(flip_probability="0.75", n_bits=1024, n_hashes=8, view=one)),
+        "wide-unary-symmetric": (BROAD, CampaignRequest(flip_probability="0.5", mechanism="unary", view=pair, jointly=False)),
+        "wide-unary-optimized": (BROAD, CampaignRequest(epsilon="2", mechanism="unary", view=one, jointly=False)),
+        "wide-subset": (BROAD, CampaignRequest(epsilon="1", mechanism="subset", view=one, jointly=False)),
+        "wide-direct": (BROAD, CampaignRequest(epsilon="5", mechanism="direct", view=pair, jointly=False)),
+        "wide-direct-70000": (HUGE, CampaignRequest(epsilon="9", mechanism="direct", view=AllAttributes(), jointly=True)),
         **{
-            f"wide-direct-{k}": (domain, Wish(epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True))
+            f"wide-direct-{k}": (domain, CampaignRequest(epsilon="4", mechanism="direct", view=AllAttributes(), jointly=True))
             for k, domain in EDGES_OF_BYTES.items()
         },
-        "wide-hashed-6": (SINGLE[6], Wish(epsilon="1", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed-300": (SINGLE[300], Wish(epsilon="0.1", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed": (BROAD, Wish(epsilon="5", mechanism="hashed", view=pair, jointly=False)),
-        "wide-hashed-70000": (HUGE, Wish(epsilon="2", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed-1000000": (MILLION, Wish(epsilon="12", mechanism="hashed", view=AllAttributes(), jointly=True)),
-        "wide-hashed-small-epsilon": (MILLION, Wish(epsilon="0.25", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-6": (SINGLE[6], CampaignRequest(epsilon="1", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-300": (SINGLE[300], CampaignRequest(epsilon="0.1", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed": (BROAD, CampaignRequest(epsilon="5", mechanism="hashed", view=pair, jointly=False)),
+        "wide-hashed-70000": (HUGE, CampaignRequest(epsilon="2", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-1000000": (MILLION, CampaignRequest(epsilon="12", mechanism="hashed", view=AllAttributes(), jointly=True)),
+        "wide-hashed-small-epsilon": (
+            MILLION,
+            CampaignRequest(epsilon="0.25", mechanism="hashed", view=AllAttributes(), jointly=True),
+        ),
     }
     return {name: make_campaign(domain, Terms(name=name), wish) for name, (domain, wish) in wishes.items()}
 
@@ -787,7 +790,7 @@ TITLES: list[tuple[str, str]] = [
 
 def malformed_campaigns() -> list[Item]:
     """One good campaign (the first), and what becomes of it."""
-    good = make_campaign(SMALL, Terms(name="good", title="a/b"), Wish(flip_probability="0.5", n_bits=32, n_hashes=4))
+    good = make_campaign(SMALL, Terms(name="good", title="a/b"), CampaignRequest(flip_probability="0.5", n_bits=32, n_hashes=4))
     text = good.canonical_bytes.decode()
     items: list[tuple[str, bytes]] = []
     for why, old, new in SPELLINGS:

@@ -8,6 +8,7 @@ import pytest
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -16,7 +17,6 @@ from lopub import (
     ReportBatch,
     Sample,
     Terms,
-    Wish,
     count,
     make_campaign,
     publish,
@@ -42,7 +42,9 @@ WAYS = [
 
 def campaign_of(mechanism: str, view: ViewRule, jointly: bool) -> Campaign:
     own = {"n_bits": 16, "n_hashes": 2} if mechanism == "bloom" else {}
-    return make_campaign(DOMAIN, Terms(name="t"), Wish(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own))
+    return make_campaign(
+        DOMAIN, Terms(name="t"), CampaignRequest(epsilon=4, mechanism=mechanism, view=view, jointly=jointly, **own)
+    )
 
 
 def reports(campaign: Campaign, n: int, seed: int) -> ReportBatch:

@@ -9,6 +9,7 @@ import pytest
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -21,14 +22,13 @@ from lopub import (
     Sample,
     Terms,
     TooFewReports,
-    Wish,
     estimate,
     estimate_pairs,
     make_campaign,
     simulate,
 )
 from lopub.contract.mechanism.direct import DirectChannel
-from lopub.inference import Study
+from lopub.inference import Em, Study
 from lopub.inference.basis import Reports
 from lopub.inference.em import TOLERANCE, em_map, run_accelerated, run_plain
 from lopub.inference.evidence import EVERY_FOLD
@@ -39,20 +39,20 @@ SIZES = (2, 3, 4)
 DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(f"v{k}" for k in range(n))) for i, n in enumerate(SIZES)))
 LISTED = Listed.of(DOMAIN, [(("a0",), 1), (("a0", "a1"), 2), (("a0", "a1", "a2"), 1)])
 WISHES = {
-    "bloom-all": Wish(flip_probability=0.5, n_bits=16, n_hashes=2),
-    "bloom-sample": Wish(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
-    "bloom-listed": Wish(epsilon=4, mechanism="bloom", n_bits=16, n_hashes=2, view=LISTED),
-    "unary-symmetric-all": Wish(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
-    "unary-sample": Wish(epsilon=3, mechanism="unary", view=Sample(2), jointly=False),
-    "subset-sample": Wish(epsilon=3, mechanism="subset", view=Sample(2), jointly=False),
-    "direct-sample": Wish(epsilon=4, mechanism="direct", view=Sample(2), jointly=False),
-    "direct-listed": Wish(epsilon=4, mechanism="direct", view=LISTED, jointly=False),
-    "direct-fill-jointly": Wish(epsilon=3, mechanism="direct", view=Fill(8)),
-    "direct-all-jointly": Wish(epsilon=3, mechanism="direct", view=AllAttributes(), jointly=True),
-    "direct-listed-jointly": Wish(epsilon=3, mechanism="direct", view=LISTED, jointly=True),
-    "subset-sample-jointly": Wish(epsilon=3, mechanism="subset", view=Sample(2)),
-    "unary-all-jointly": Wish(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=True),
-    "bloom-jointly": Wish(epsilon=3, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
+    "bloom-all": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
+    "bloom-sample": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
+    "bloom-listed": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=16, n_hashes=2, view=LISTED),
+    "unary-symmetric-all": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
+    "unary-sample": CampaignRequest(epsilon=3, mechanism="unary", view=Sample(2), jointly=False),
+    "subset-sample": CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2), jointly=False),
+    "direct-sample": CampaignRequest(epsilon=4, mechanism="direct", view=Sample(2), jointly=False),
+    "direct-listed": CampaignRequest(epsilon=4, mechanism="direct", view=LISTED, jointly=False),
+    "direct-fill-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=Fill(8)),
+    "direct-all-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=AllAttributes(), jointly=True),
+    "direct-listed-jointly": CampaignRequest(epsilon=3, mechanism="direct", view=LISTED, jointly=True),
+    "subset-sample-jointly": CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2)),
+    "unary-all-jointly": CampaignRequest(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=True),
+    "bloom-jointly": CampaignRequest(epsilon=3, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
 }
 
 
@@ -174,7 +174,7 @@ def test_the_objective_never_falls_and_joints_stay_distributions(name: str, stre
 
 
 def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations():
-    batch = simulate(people(20000), make_campaign(DOMAIN, Terms(name="x"), Wish(flip_probability=0.9)), seed=1)
+    batch = simulate(people(20000), make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.9)), seed=1)
     evidence = Reports(batch).evidence((0, 1, 2))
     step, start = em_map(evidence), np.full(SIZES, 1 / 24)
     plain = run_plain(step, start, stop="change", tolerance=1e-6, most=20000)
@@ -187,13 +187,13 @@ def test_acceleration_ends_where_plain_em_ends_with_a_fifth_of_its_evaluations()
 @pytest.mark.parametrize(
     "wish",
     [
-        *(Wish(flip_probability=f, mechanism="bloom") for f in (0.1, 0.3, 0.5, 0.7, 0.9)),
-        *(Wish(epsilon=epsilon) for epsilon in (2, 4, 8, 16)),
+        *(CampaignRequest(flip_probability=f, mechanism="bloom") for f in (0.1, 0.3, 0.5, 0.7, 0.9)),
+        *(CampaignRequest(epsilon=epsilon) for epsilon in (2, 4, 8, 16)),
     ],
     ids=lambda wish: f"f={wish.flip_probability}" if wish.epsilon is None else f"epsilon={wish.epsilon}",
 )
 @pytest.mark.parametrize("method", ["em", "shrunk"])
-def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: Wish, method: str):
+def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: CampaignRequest, method: str):
     """A small last step does not say so: at strong noise it is a thousandth of what is left."""
     campaign = make_campaign(DOMAIN, Terms(name="x"), wish)
     for seed in range(3):
@@ -218,7 +218,7 @@ def test_a_tighter_fit_moves_no_cell_of_one_that_converged(wish: Wish, method: s
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fit_at_weak_noise_converges_in_few_evaluations(seed: int):
     """The float32 search ends above the tolerance, at its own rounding; it used to go on for 5,000 evaluations."""
-    campaign = make_campaign(DOMAIN, Terms(name="x"), Wish(flip_probability=0.1, mechanism="bloom"))
+    campaign = make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(flip_probability=0.1, mechanism="bloom"))
     study = Study(simulate(people(20_000), campaign, seed=seed))
     for clique in itertools.combinations(range(len(DOMAIN)), 2):
         fit = study.joint_of(clique, "em").fit
@@ -380,7 +380,7 @@ def plain_loop(batch: ReportBatch, gap: float) -> tuple[np.ndarray, int]:
 
 def test_em_with_the_papers_stop_equals_a_plain_loop_step_by_step():
     batch = batch_of("bloom-all", 80)
-    joint = Study(batch).estimate(("a0", "a1", "a2"), "em", stop="paper")
+    joint = Study(batch).estimate(("a0", "a1", "a2"), Em(stop="paper"))
     looped, steps = plain_loop(batch, 0.001)
     assert joint.fit.n_evaluations == steps
     np.testing.assert_allclose(joint.probabilities, looped, rtol=1e-4)
@@ -412,7 +412,7 @@ def test_a_question_that_cannot_be_answered_gets_one_sentence(names, options, er
 
 def test_a_clique_with_too_many_cells_is_refused_with_both_numbers():
     domain = Domain(tuple(Categorical(name=f"b{i}", values=tuple(str(k) for k in range(40))) for i in range(4)))
-    campaign = make_campaign(domain, Terms(name="x"), Wish(epsilon=8))
+    campaign = make_campaign(domain, Terms(name="x"), CampaignRequest(epsilon=8))
     batch = simulate(Dataset(domain, np.zeros((10, 4), dtype=np.uint16)), campaign, seed=1)
     with pytest.raises(DomainError, match="2,560,000 cells together; at most 1,048,576"):
         estimate(batch, domain.names)
@@ -432,14 +432,16 @@ def test_fewer_reports_than_min_reports_are_refused_with_both_numbers():
 
 def test_an_attribute_that_nobody_reported_is_named():
     campaign = make_campaign(
-        DOMAIN, Terms(name="x"), Wish(epsilon=3, mechanism="direct", view=Listed.of(DOMAIN, [(("a0", "a1"), 1)]))
+        DOMAIN, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="direct", view=Listed.of(DOMAIN, [(("a0", "a1"), 1)]))
     )
     with pytest.raises(TooFewReports, match="no report covers attribute 'a2'"):
         estimate(simulate(people(100), campaign, seed=1), ("a0", "a2"))
 
 
 def test_noise_that_drowns_everything_is_warned_of_with_the_expected_error():
-    campaign = make_campaign(DOMAIN, Terms(name="x"), Wish(epsilon=0.05, mechanism="direct", view=AllAttributes(), jointly=True))
+    campaign = make_campaign(
+        DOMAIN, Terms(name="x"), CampaignRequest(epsilon=0.05, mechanism="direct", view=AllAttributes(), jointly=True)
+    )
     with pytest.warns(NoiseWarning, match=r"expected AVD is 1\.00 of at most 1"):
         estimate(simulate(people(200), campaign, seed=1), ("a0", "a1", "a2"))
 
@@ -448,6 +450,6 @@ def test_a_search_whose_leaps_are_refused_goes_on_while_plain_steps_gain():
     """Told from refused leaps alone that nothing was gained, a fit of many candidates ended after 42 of 247 evaluations."""
     towns = Domain((IntegerRange(name="town", minimum=1, maximum=300),))
     people = np.where(np.random.default_rng(1).random(8000) < 0.9, 7, np.arange(8000) % 300).astype(np.uint16)
-    campaign = make_campaign(towns, Terms(name="t"), Wish(epsilon=1, mechanism="hashed"))
+    campaign = make_campaign(towns, Terms(name="t"), CampaignRequest(epsilon=1, mechanism="hashed"))
     joint = Study(simulate(Dataset(towns, people[:, None]), campaign, seed=1)).estimate(["town"], method="em")
     assert joint.probabilities[7] > 0.7

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from lopub import Categorical, Dataset, Domain, IntegerRange, Sample, Terms, Wish, make_campaign, simulate
+from lopub import CampaignRequest, Categorical, Dataset, Domain, IntegerRange, Sample, Terms, make_campaign, simulate
 from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.counts import count
@@ -43,7 +43,7 @@ def people() -> Dataset:
 
 @cache
 def reports(epsilon: int, jointly: bool) -> ReportBatch:
-    wish = Wish(epsilon=epsilon, mechanism="hashed", view=Sample(2), jointly=jointly)
+    wish = CampaignRequest(epsilon=epsilon, mechanism="hashed", view=Sample(2), jointly=jointly)
     return simulate(people(), make_campaign(DOMAIN, Terms(name="towns"), wish), seed=SEED)
 
 
@@ -121,7 +121,7 @@ def _fallen(channel: object, output: int) -> np.ndarray:
 
 def usual(*sizes: int, epsilon: float) -> str:
     domain = Domain(tuple(IntegerRange(name=f"a{i}", minimum=1, maximum=size) for i, size in enumerate(sizes)))
-    campaign = make_campaign(domain, Terms(name="usual"), Wish(epsilon=epsilon))
+    campaign = make_campaign(domain, Terms(name="usual"), CampaignRequest(epsilon=epsilon))
     return f"{campaign.mechanism.name} {campaign.view}"
 
 
@@ -159,7 +159,7 @@ def test_hashed_is_offered_for_large_pairs_alone() -> None:
 def test_a_hashed_report_of_a_million_cells_has_six_bytes_at_most() -> None:
     domain = Domain(tuple(IntegerRange(name=name, minimum=1, maximum=1000) for name in "ab"))
     for epsilon, n_bytes in ((0.5, 3), (2, 4), (20, 6)):
-        campaign = make_campaign(domain, Terms(name="million"), Wish(epsilon=epsilon, mechanism="hashed"))
+        campaign = make_campaign(domain, Terms(name="million"), CampaignRequest(epsilon=epsilon, mechanism="hashed"))
         assert campaign.payload_bytes((0, 1)) == n_bytes
 
 

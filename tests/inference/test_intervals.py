@@ -13,6 +13,7 @@ import pytest
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -22,7 +23,6 @@ from lopub import (
     ReportBatch,
     Sample,
     Terms,
-    Wish,
     count,
     make_campaign,
     simulate,
@@ -40,11 +40,11 @@ DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size
 SETS = [(("a0", "a1"), 2), (("a0", "a1", "a2"), 2), (("a1", "a3"), 1), (("a2",), 1), (("a0", "a2", "a3"), 1)]
 VIEWS = {"all": AllAttributes(), "sample": Sample(3), "fill": Fill(12), "listed": Listed.of(DOMAIN, SETS)}
 MECHANISMS = {
-    "bloom": Wish(epsilon=4, mechanism="bloom", n_bits=48, n_hashes=2),
-    "symmetric": Wish(flip_probability=0.35, mechanism="unary"),
-    "optimized": Wish(epsilon=3, mechanism="unary"),
-    "subset": Wish(epsilon=3, mechanism="subset"),
-    "direct": Wish(epsilon=3, mechanism="direct"),
+    "bloom": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=48, n_hashes=2),
+    "symmetric": CampaignRequest(flip_probability=0.35, mechanism="unary"),
+    "optimized": CampaignRequest(epsilon=3, mechanism="unary"),
+    "subset": CampaignRequest(epsilon=3, mechanism="subset"),
+    "direct": CampaignRequest(epsilon=3, mechanism="direct"),
 }
 WAYS = [
     (mechanism, view, jointly)
@@ -148,7 +148,7 @@ def test_the_covariance_of_counted_marginals_is_that_of_repeated_collections(mec
 def test_no_share_of_a_lopsided_attribute_is_certain():
     """With nearly everybody in one cell the fit puts all of them there; the reports do not make that certain."""
     five = Domain((IntegerRange(name="c", minimum=0, maximum=4),))
-    campaign = make_campaign(five, Terms(name="t"), Wish(epsilon=2, mechanism="direct"))
+    campaign = make_campaign(five, Terms(name="t"), CampaignRequest(epsilon=2, mechanism="direct"))
     shares, covered, n_runs = np.array([0, 0, 0.94, 0, 0.06]), 0, 100
     for seed in range(n_runs):
         people = np.random.default_rng(seed).choice(5, size=(300, 1), p=shares).astype(np.uint16)

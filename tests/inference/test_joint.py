@@ -81,8 +81,8 @@ def test_avd_is_half_the_sum_of_absolute_differences(joint: JointDistribution):
 def test_csv_comes_back_as_it_was(tmp_path: Path):
     joint = random_joint(GENDER, HAPPY, IntegerRange(name="age", minimum=25, maximum=28))
     path = tmp_path / "joint.csv"
-    joint.to_csv(path)
-    back = JointDistribution.from_csv(path, joint.domain)
+    joint.save(path)
+    back = JointDistribution.load(path, joint.domain)
     assert back.names == joint.names
     np.testing.assert_array_equal(back.probabilities, joint.probabilities)
 
@@ -91,7 +91,7 @@ def test_csv_is_not_written_over_what_exists(tmp_path: Path, joint: JointDistrib
     path = tmp_path / "joint.csv"
     path.write_text("mine")
     with pytest.raises(StoreError, match="exists already"):
-        joint.to_csv(path)
+        joint.save(path)
     assert path.read_text() == "mine"
 
 
@@ -110,7 +110,7 @@ def test_a_csv_that_is_no_joint_is_refused_with_one_sentence(tmp_path: Path, tex
     path = tmp_path / "joint.csv"
     path.write_text(text)
     with pytest.raises(DomainError, match=words) as refusal:
-        JointDistribution.from_csv(path, Domain((GENDER, DEGREE)))
+        JointDistribution.load(path, Domain((GENDER, DEGREE)))
     assert "secret-degree" not in str(refusal.value)
 
 

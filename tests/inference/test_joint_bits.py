@@ -8,6 +8,7 @@ import pytest
 
 from lopub import (
     AllAttributes,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -15,7 +16,6 @@ from lopub import (
     ReportBatch,
     Sample,
     Terms,
-    Wish,
     count,
     estimate,
     make_campaign,
@@ -25,7 +25,7 @@ from lopub.contract.view import View, ViewRule
 from lopub.inference import Study
 from lopub.inference.basis import Reports
 from lopub.inference.dense import Dense
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 
 SIZES = (4, 5, 3, 4, 6, 2)
 DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
@@ -44,7 +44,7 @@ def people(n: int, *, copied: float = 0.6) -> Dataset:
 
 
 def batch_of(mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **own: int) -> ReportBatch:
-    wish = Wish(epsilon=epsilon, mechanism=mechanism, view=view, jointly=True, **own)
+    wish = CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=view, jointly=True, **own)
     return simulate(people(n), make_campaign(DOMAIN, Terms(name="t"), wish), seed=1)
 
 
@@ -117,7 +117,7 @@ def test_parts_of_wider_views_equal_brute_force_over_the_views_cells():
 @pytest.mark.parametrize("mechanism", ["subset", "unary"])
 def test_independent_attributes_of_wider_views_show_no_dependence(mechanism: str):
     independent = people(6_000, copied=0.0)
-    wish = Wish(epsilon=4, mechanism=mechanism, view=Sample(3), jointly=True)
+    wish = CampaignRequest(epsilon=4, mechanism=mechanism, view=Sample(3), jointly=True)
     study = Study(simulate(independent, make_campaign(DOMAIN, Terms(name="t"), wish), seed=2))
     gains = [joint.fit.gain or 0.0 for joint in study.pairs().values()]
     assert np.median(gains) == 0
@@ -146,5 +146,5 @@ def test_errors_of_a_view_with_very_many_cells_are_those_of_the_linear_estimate(
     assert np.prod(SIZES) > 2048
     errors = study.marginal_error(0)
     assert np.isfinite(errors).all()
-    np.testing.assert_allclose(errors**2, np.diag(Moments(count(batch)).covariance((0,))))
+    np.testing.assert_allclose(errors**2, np.diag(MomentEquations(count(batch)).covariance((0,))))
     assert study.estimate(("a0", "a1")).standard_errors is None

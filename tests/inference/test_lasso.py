@@ -7,6 +7,7 @@ from test_paper_transformation import FILTERS, REPORTS, number
 
 from lopub import (
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -15,7 +16,6 @@ from lopub import (
     Sample,
     Terms,
     TooFewReports,
-    Wish,
     estimate,
     estimate_pairs,
     make_campaign,
@@ -25,7 +25,7 @@ from lopub.collection.counts import Counts, Table, count
 from lopub.contract.mechanism import bloom
 from lopub.contract.report import Report, pack
 from lopub.errors import NeedsReports
-from lopub.inference import Study
+from lopub.inference import Hybrid, Lasso, Study
 from lopub.inference.basis import Reports
 from lopub.inference.lasso import candidate_matrix, debiased_bits, lasso_joint
 
@@ -65,7 +65,7 @@ def _with_the_papers_lengths(domain: Domain, monkeypatch: pytest.MonkeyPatch) ->
         return original(block, len(filters[0]), filters[0].count("1"), units, salt)
 
     monkeypatch.setattr(bloom, "BloomChannel", channel)
-    return make_campaign(domain, Terms(name="alumni"), Wish(flip_probability=0.5, n_bits=4, n_hashes=2))
+    return make_campaign(domain, Terms(name="alumni"), CampaignRequest(flip_probability=0.5, n_bits=4, n_hashes=2))
 
 
 def test_the_papers_count_vector_is_2_0_1_4_3_1(alumni: ReportBatch) -> None:
@@ -176,13 +176,13 @@ def test_lasso_from_counts_is_the_same_as_from_the_batch(name: str, names: tuple
 
 
 def test_lasso_with_an_alpha_above_every_correlation_is_uniform() -> None:
-    joint = Study(batch_of("bloom-all", 500)).estimate(("a0", "a1"), "lasso", alpha=100.0)
+    joint = Study(batch_of("bloom-all", 500)).estimate(("a0", "a1"), Lasso(alpha=100.0))
     np.testing.assert_allclose(joint.probabilities, 1 / 6)
 
 
 def test_a_larger_alpha_keeps_fewer_cells() -> None:
     study = Study(batch_of("bloom-all", 2_000))
-    kept = [int((study.estimate(DOMAIN.names, "lasso", alpha=alpha).probabilities > 0).sum()) for alpha in (1e-5, 0.02, 0.04)]
+    kept = [int((study.estimate(DOMAIN.names, Lasso(alpha=alpha)).probabilities > 0).sum()) for alpha in (1e-5, 0.02, 0.04)]
     assert kept[0] > kept[1] > kept[2] > 0
 
 
@@ -198,7 +198,7 @@ def test_alpha_shrinks_with_the_noise() -> None:
 @pytest.mark.parametrize("name", ["bloom-all", "unary-sample", "subset-sample"])
 def test_a_cell_that_lasso_drops_never_returns_in_hybrid(name: str) -> None:
     study = Study(batch_of(name, 3_000))
-    lasso, hybrid = (study.estimate(("a1", "a2"), method, alpha=0.05).probabilities for method in ("lasso", "hybrid"))
+    lasso, hybrid = (study.estimate(("a1", "a2"), method).probabilities for method in (Lasso(alpha=0.05), Hybrid(alpha=0.05)))
     assert 0 < (lasso == 0).sum() < lasso.size
     assert (hybrid[lasso == 0] == 0).all()
 
@@ -217,14 +217,14 @@ def test_hybrid_ends_at_a_likelihood_no_lower_than_it_starts(name: str, names: t
 
 def test_hybrid_where_lasso_keeps_every_cell_ends_where_em_ends() -> None:
     study = Study(batch_of("bloom-all", 20_000))
-    em, hybrid = study.estimate(("a0", "a1"), "em"), study.estimate(("a0", "a1"), "hybrid", alpha=1e-7)
+    em, hybrid = study.estimate(("a0", "a1"), "em"), study.estimate(("a0", "a1"), Hybrid(alpha=1e-7))
     assert (lasso_joint(study.counts, (0, 1), 1e-7) > 0).all()
     assert hybrid.avd(em) < 1e-3
 
 
 def test_hybrid_takes_the_papers_stop() -> None:
     study = Study(batch_of("bloom-all", 2_000))
-    early, late = (study.estimate(("a0", "a1"), "hybrid", stop=stop) for stop in ("paper", "change"))
+    early, late = (study.estimate(("a0", "a1"), Hybrid(stop=stop)) for stop in ("paper", "change"))
     assert early.fit.n_evaluations < late.fit.n_evaluations
 
 
@@ -344,7 +344,9 @@ def test_counts_of_no_reports_are_said_to_be_of_none() -> None:
 @pytest.mark.parametrize("method", ["moments", "lasso"])
 def test_an_attribute_that_nobody_reported_is_named_from_counts_too(method: str) -> None:
     domain = Domain(DOMAIN.attributes[:2])
-    campaign = make_campaign(domain, Terms(name="x"), Wish(epsilon=3, mechanism="unary", view=Sample(1), jointly=False))
+    campaign = make_campaign(
+        domain, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="unary", view=Sample(1), jointly=False)
+    )
     batch = simulate(Dataset(domain, np.zeros((40, 2), dtype=np.uint16)), campaign, seed=1)
     only_first = batch[np.array([batch.views[i] == (0,) for i in batch.view_index])]
     with pytest.raises(TooFewReports, match="no report covers attribute 'a1'"):

@@ -10,6 +10,7 @@ from test_estimation import DOMAIN, LISTED, SIZES, WISHES, batch_of, people
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -17,7 +18,6 @@ from lopub import (
     Listed,
     ReportBatch,
     Terms,
-    Wish,
     estimate,
     make_campaign,
     simulate,
@@ -28,7 +28,7 @@ from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.direct import DirectChannel
 from lopub.contract.view import View
 from lopub.inference import Study
-from lopub.inference.moments import Moments, law_of, lens_of, on_simplex
+from lopub.inference.moments import MomentEquations, law_of, lens_of, on_simplex
 from lopub.laws import bulk_of
 from lopub.laws.codes import code_matrix
 
@@ -134,7 +134,9 @@ def test_marginals_are_recovered_from_exact_moments(name: str) -> None:
 def test_three_attributes_of_a_jointly_randomized_view_are_recovered_from_exact_moments(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wish = Wish(epsilon=3, mechanism="bloom", n_bits=96, n_hashes=4, view=WISHES["unary-all-jointly"].view, jointly=True)
+    wish = CampaignRequest(
+        epsilon=3, mechanism="bloom", n_bits=96, n_hashes=4, view=WISHES["unary-all-jointly"].view, jointly=True
+    )
     monkeypatch.setitem(WISHES, "bloom-all-jointly", wish)
     study = Study(expected_counts(name, truth()))
     np.testing.assert_allclose(study.estimate(DOMAIN.names, "moments").probabilities, truth(), atol=1e-3)
@@ -225,8 +227,8 @@ def test_three_attributes_are_refused_with_one_sentence(name: str, of: str) -> N
 
 SQUARE = Domain(tuple(Categorical(name=f"b{i}", values=tuple("abcdefgh")) for i in range(2)))
 FEW_BITS = {
-    "jointly": Wish(epsilon=4, mechanism="bloom", n_bits=32, n_hashes=3, view=AllAttributes(), jointly=True),
-    "separately": Wish(epsilon=8, mechanism="bloom", n_bits=6, n_hashes=2, view=AllAttributes(), jointly=False),
+    "jointly": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=32, n_hashes=3, view=AllAttributes(), jointly=True),
+    "separately": CampaignRequest(epsilon=8, mechanism="bloom", n_bits=6, n_hashes=2, view=AllAttributes(), jointly=False),
 }
 """Codes that give each cell a filter of its own, but have fewer bits than cells."""
 
@@ -278,7 +280,7 @@ def test_codes_of_too_low_a_rank_are_no_obstacle_to_likelihood(way: str) -> None
 
 def test_a_view_whose_code_has_too_low_a_rank_leaves_the_estimate_to_the_others() -> None:
     views = Listed.of(SQUARE, [(("b0",), 1), (("b0", "b1"), 3)])
-    wish = Wish(epsilon=6, mechanism="bloom", n_bits=32, n_hashes=3, view=views, jointly=True)
+    wish = CampaignRequest(epsilon=6, mechanism="bloom", n_bits=32, n_hashes=3, view=views, jointly=True)
     n = 30_000
     first = np.random.default_rng(2).integers(0, 8, n) ** 2 // 8
     people_ = Dataset(SQUARE, np.stack([first, first], axis=1))
@@ -327,13 +329,13 @@ def noisy_bits(campaign: Campaign, channel: Channel, marginal: np.ndarray, n: in
 
 EIGHT = Domain(tuple(Categorical(name=f"b{i}", values=tuple("abcdefgh")) for i in range(2)))
 WHITENED = {
-    "bloom": Wish(flip_probability=0.5, n_bits=16, n_hashes=2),
-    "unary symmetric": Wish(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
-    "unary optimized": Wish(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=False),
-    "subset of one": Wish(epsilon=6, mechanism="subset", view=AllAttributes(), jointly=False),
-    "subset of two": Wish(epsilon=2, mechanism="subset", view=AllAttributes(), jointly=False),
-    "subset of three": Wish(epsilon=1, mechanism="subset", view=AllAttributes(), jointly=False),
-    "direct": Wish(epsilon=6, mechanism="direct", view=AllAttributes(), jointly=False),
+    "bloom": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
+    "unary symmetric": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
+    "unary optimized": CampaignRequest(epsilon=3, mechanism="unary", view=AllAttributes(), jointly=False),
+    "subset of one": CampaignRequest(epsilon=6, mechanism="subset", view=AllAttributes(), jointly=False),
+    "subset of two": CampaignRequest(epsilon=2, mechanism="subset", view=AllAttributes(), jointly=False),
+    "subset of three": CampaignRequest(epsilon=1, mechanism="subset", view=AllAttributes(), jointly=False),
+    "direct": CampaignRequest(epsilon=6, mechanism="direct", view=AllAttributes(), jointly=False),
 }
 
 
@@ -366,7 +368,7 @@ def test_a_code_matrix_has_the_rows_of_the_law() -> None:
 
 
 def test_a_marginal_is_estimated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments, asked = Moments(count(batch_of("bloom-all", 500))), []
+    moments, asked = MomentEquations(count(batch_of("bloom-all", 500))), []
     original = moments._estimated
     monkeypatch.setattr(moments, "_estimated", lambda clique: asked.append(clique) or original(clique))
     for clique in [(0, 1), (0, 2), (0,), (0, 1)]:

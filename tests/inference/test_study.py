@@ -7,6 +7,7 @@ import pytest
 
 import lopub
 from lopub import (
+    CampaignRequest,
     Categorical,
     Counts,
     Dataset,
@@ -19,7 +20,6 @@ from lopub import (
     Study,
     Terms,
     TooFewReports,
-    Wish,
     count,
     estimate,
     make_campaign,
@@ -31,10 +31,10 @@ SIZES = {"work": 3, "age": 4, "home": 2, "car": 3}
 """Not in the order of their names."""
 DOMAIN = Domain(tuple(Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n))) for name, n in SIZES.items()))
 WISHES = {
-    "direct-sample": Wish(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
-    "direct-fill-jointly": Wish(epsilon=5, mechanism="direct", view=Fill(24)),
-    "bloom-all": Wish(flip_probability=0.3, n_bits=16, n_hashes=2),
-    "subset-sample-jointly": Wish(epsilon=4, mechanism="subset", view=Sample(2)),
+    "direct-sample": CampaignRequest(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
+    "direct-fill-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Fill(24)),
+    "bloom-all": CampaignRequest(flip_probability=0.3, n_bits=16, n_hashes=2),
+    "subset-sample-jointly": CampaignRequest(epsilon=4, mechanism="subset", view=Sample(2)),
 }
 ANSWERS = ["direct-sample", "direct-fill-jointly"]
 N = 2000

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lopub import evaluate, make_campaign, publish, simulate, write_publication
+from lopub import evaluate, make_campaign, publish, simulate
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Binned, Categorical, Domain
 from lopub.contract.terms import Terms
 from lopub.evaluation.page import write_scorecard
-from lopub.forecast.request import Wish
+from lopub.forecast.request import CampaignRequest
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")
@@ -41,12 +41,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages that people get: a publication, one with hostile texts, and an evaluation."""
     folder = tmp_path_factory.mktemp("pages")
     people = ALUMNI.people(4000, seed=1)
-    publication = publish(simulate(people, make_campaign(people.domain, Terms(name="alumni"), Wish(epsilon=6)), seed=1))
-    write_publication(publication, folder / "publication")
+    publication = publish(
+        simulate(people, make_campaign(people.domain, Terms(name="alumni"), CampaignRequest(epsilon=6)), seed=1)
+    )
+    publication.save(folder / "publication")
     write_scorecard(evaluate(people, publication.synthetic, classifiers=False), people, publication.synthetic, folder / "scores")
     strange = strange_people()
-    campaign = make_campaign(strange.domain, Terms(name="strange", title="<b>Löhne & 收入</b>"), Wish(epsilon=6))
-    write_publication(publish(simulate(strange, campaign, seed=1)), folder / "strange")
+    campaign = make_campaign(strange.domain, Terms(name="strange", title="<b>Löhne & 收入</b>"), CampaignRequest(epsilon=6))
+    publish(simulate(strange, campaign, seed=1)).save(folder / "strange")
     return {name: folder / name / "report.html" for name in ("publication", "strange", "scores")}
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lopub import evaluate, make_campaign, publish, simulate, write_publication
+from lopub import evaluate, make_campaign, publish, simulate
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.terms import Terms
 from lopub.evaluation.page import scorecard_html, write_scorecard
-from lopub.forecast.request import Wish
+from lopub.forecast.request import CampaignRequest
 from lopub.pages import plots
 from lopub.release.render.html import report_html
 
@@ -24,7 +24,7 @@ def people() -> Dataset:
     return ALUMNI.people(3000, seed=1)
 
 
-def published(people: Dataset, wish: Wish, **settings: Any):
+def published(people: Dataset, wish: CampaignRequest, **settings: Any):
     return publish(simulate(people, make_campaign(people.domain, Terms(name="alumni"), wish), seed=1), **settings)
 
 
@@ -57,15 +57,15 @@ def numbers_on(page: bytes) -> list[float]:
 
 
 WISHES = {
-    "direct": Wish(epsilon=6),
-    "subset": Wish(epsilon=3),
-    "bloom": Wish(flip_probability=0.5),
+    "direct": CampaignRequest(epsilon=6),
+    "subset": CampaignRequest(epsilon=3),
+    "bloom": CampaignRequest(flip_probability=0.5),
 }
 
 
 @pytest.mark.parametrize("name", WISHES)
 def test_every_number_on_the_report_is_in_a_file(people: Dataset, name: str, tmp_path: Path):
-    write_publication(published(people, WISHES[name]), tmp_path / "p")
+    published(people, WISHES[name]).save(tmp_path / "p")
     shown = numbers_on((tmp_path / "p" / "report.html").read_bytes())
     known = numbers_in(tmp_path / "p")
     assert len(shown) > 200
@@ -73,7 +73,7 @@ def test_every_number_on_the_report_is_in_a_file(people: Dataset, name: str, tmp
 
 
 def test_every_number_on_the_papers_report_is_in_a_file(people: Dataset, tmp_path: Path):
-    write_publication(published(people, Wish(epsilon=6), structure="paper", method="em", most_cells=200), tmp_path / "p")
+    published(people, CampaignRequest(epsilon=6), structure="paper", method="em", most_cells=200).save(tmp_path / "p")
     known = numbers_in(tmp_path / "p")
     assert not [value for value in numbers_on((tmp_path / "p" / "report.html").read_bytes()) if value not in known]
 
@@ -89,21 +89,21 @@ def test_every_number_on_the_scorecard_is_in_a_file(people: Dataset, tmp_path: P
 
 def test_no_number_stands_on_a_page_unmarked_in_a_table(people: Dataset):
     """A cell that is a number alone must carry its exact value."""
-    page = report_html(published(people, Wish(epsilon=6))).decode()
+    page = report_html(published(people, CampaignRequest(epsilon=6))).decode()
     body = page[: page.index('id="sample"')]
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", body)
     assert not [cell for cell in cells if re.fullmatch(r"-?[\d.,]+( %)?", cell)]
 
 
 def test_the_same_numbers_give_the_same_page(people: Dataset):
-    first, second = (report_html(published(people, Wish(epsilon=6))) for _ in range(2))
+    first, second = (report_html(published(people, CampaignRequest(epsilon=6))) for _ in range(2))
     assert first == second
     scores = evaluate(people, people, classifiers=False)
     assert scorecard_html(scores, people, people) == scorecard_html(scores, people, people)
 
 
 def test_a_page_holds_no_script_and_no_address(people: Dataset):
-    page = report_html(published(people, Wish(epsilon=6))).decode()
+    page = report_html(published(people, CampaignRequest(epsilon=6))).decode()
     assert "<script" not in page
     assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page)
 
@@ -112,7 +112,7 @@ def test_a_report_without_dependence_says_so():
     rng = np.random.default_rng(1)
     people = ALUMNI.people(600, seed=1)
     shuffled = Dataset(people.domain, np.stack([rng.permutation(column) for column in people.codes.T], axis=1))
-    page = report_html(published(shuffled, Wish(epsilon=1))).decode()
+    page = report_html(published(shuffled, CampaignRequest(epsilon=1))).decode()
     assert "Independence would have done as well" in page
 
 

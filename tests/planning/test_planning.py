@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lopub import Population, ReportBatch, Terms, Wish, make_campaign, plan, publish, simulate
+from lopub import CampaignRequest, Population, ReportBatch, Terms, make_campaign, plan, publish, simulate
 from lopub.cli import app
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.domain import Categorical, Domain
@@ -40,7 +40,7 @@ def test_a_subset_of_one_is_worth_what_direct_is():
 
 @pytest.mark.parametrize("mechanism", ["direct", "unary", "subset"])
 def test_the_noise_in_closed_form_is_that_of_the_law(mechanism: str):
-    campaign = make_campaign(domain_of(12), Terms(name="t"), Wish(epsilon=2, mechanism=mechanism))
+    campaign = make_campaign(domain_of(12), Terms(name="t"), CampaignRequest(epsilon=2, mechanism=mechanism))
     law = campaign.channels((0,))[0].law()
     mean = float(law.q + (law.p - law.q) / 12)
     assert bulk_of(campaign.mechanism).noise(campaign.mechanism.sized_law(12, 1)) == pytest.approx(
@@ -62,7 +62,7 @@ def test_the_noise_in_closed_form_is_that_of_the_law(mechanism: str):
 def test_the_expected_error_of_pairs_is_that_of_simulated_ones(design: Design):
     """Unshrunk, every cell equally likely, enough reports that no cell is held at zero."""
     n, crowd = 40_000, Population.uniform(FOUR)
-    wish = Wish(epsilon=4, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
+    wish = CampaignRequest(epsilon=4, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     people = crowd.people(n, 1)
     study = Study(simulate(people, make_campaign(FOUR, Terms(name="t"), wish), seed=1))
     errors = [
@@ -101,16 +101,16 @@ def test_for_single_attributes_one_question_each_is_a_choice():
 
 
 def test_a_finished_campaign_is_expected_to_give_what_its_choice_is():
-    campaign = make_campaign(FOUR, Terms(name="t"), Wish(epsilon=5, mechanism="direct", view=Sample(2)))
+    campaign = make_campaign(FOUR, Terms(name="t"), CampaignRequest(epsilon=5, mechanism="direct", view=Sample(2)))
     by_choice = score(Design("direct", Sample(2), True), FOUR.sizes, 5)
     assert expected(campaign).pair_error(1000) == pytest.approx(by_choice.pair_error(1000), rel=1e-6)
-    bloom = make_campaign(FOUR, Terms(name="t"), Wish(flip_probability=0.5))
+    bloom = make_campaign(FOUR, Terms(name="t"), CampaignRequest(flip_probability=0.5))
     assert 0 < expected(bloom).marginal_error(10_000) < 0.1
 
 
 def test_symmetric_unary_noise_is_that_of_its_own_law():
     """Not that of the optimized kind at the same epsilon."""
-    campaign = make_campaign(domain_of(10), Terms(name="t"), Wish(flip_probability=0.5, mechanism="unary"))
+    campaign = make_campaign(domain_of(10), Terms(name="t"), CampaignRequest(flip_probability=0.5, mechanism="unary"))
     law = campaign.channels((0,))[0].law()
     mean = float(law.q + (law.p - law.q) / 10)
     worth = 1 / (10 * mean * (1 - mean) / float(law.p - law.q) ** 2 + (0 if campaign.jointly else 1 / 10))
@@ -246,7 +246,7 @@ def test_what_cannot_be_planned_is_refused(call, error: type[LopubError], words:
 @pytest.fixture
 def draft(tmp_path: Path) -> Path:
     path = tmp_path / "draft.json"
-    make_campaign(FOUR, Terms(name="t", min_reports=50), Wish(epsilon=1)).save(path)
+    make_campaign(FOUR, Terms(name="t", min_reports=50), CampaignRequest(epsilon=1)).save(path)
     return path
 
 

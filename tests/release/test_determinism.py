@@ -18,18 +18,18 @@ import pytest
 
 import lopub
 from load import FULL
-from lopub import Dataset, Terms, Wish, count, make_campaign, simulate
+from lopub import CampaignRequest, Dataset, Terms, count, make_campaign, simulate
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.domain import Domain
-from lopub.release import publish, write_publication
+from lopub.release import publish
 
 SOURCE = Path(lopub.__file__).parent
 
 WISHES = {
-    "direct": Wish(epsilon=6, mechanism="direct"),
-    "subset": Wish(epsilon=4, mechanism="subset"),
-    "unary": Wish(epsilon=6, mechanism="unary"),
-    "bloom": Wish(flip_probability=0.5, mechanism="bloom"),
+    "direct": CampaignRequest(epsilon=6, mechanism="direct"),
+    "subset": CampaignRequest(epsilon=4, mechanism="subset"),
+    "unary": CampaignRequest(epsilon=6, mechanism="unary"),
+    "bloom": CampaignRequest(flip_probability=0.5, mechanism="bloom"),
 }
 DIGESTS = {
     "direct": {
@@ -97,7 +97,7 @@ def publications(directory: Path) -> None:
     """Of evidence in every form: counts of kept cells, dense, factorised."""
     for name in ("direct", "subset", "bloom"):
         campaign = make_campaign(people().domain, Terms(name="x"), WISHES[name])
-        write_publication(publish(simulate(people(), campaign, seed=2), seed=3), directory / name)
+        publish(simulate(people(), campaign, seed=2), seed=3).save(directory / name)
 
 
 def said(code: str, **environment: str) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lopub import JointDistribution, ReportBatch, make_campaign, publish, simulate, write_publication
+from lopub import JointDistribution, ReportBatch, make_campaign, publish, simulate
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Binned, Categorical, Domain, IntegerRange
 from lopub.contract.terms import Terms
 from lopub.errors import DomainError
-from lopub.forecast.request import Wish
+from lopub.forecast.request import CampaignRequest
 from lopub.inference import Study
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, drawn, shown_form, statistics_of
@@ -32,7 +32,7 @@ def people(n: int = 4000, seed: int = 1) -> Dataset:
 
 
 def batch(n: int = 4000, seed: int = 1, epsilon: float = 6) -> ReportBatch:
-    return simulate(people(n, seed), make_campaign(DOMAIN, Terms(name="numbers"), Wish(epsilon=epsilon)), seed=seed)
+    return simulate(people(n, seed), make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=epsilon)), seed=seed)
 
 
 # ---- statistics
@@ -102,7 +102,7 @@ def test_intervals_of_means_and_quantiles_cover_the_truth(jointly: bool):
     """Whole numbers with heavy atoms, and skewed numbers in bins. The share at the estimated quantile alone does not tell how far
     it may be off: the upper quartile beside the last number was covered in 63 of 100 reruns. Nor are bins filled evenly: medians
     were covered in 33, means in none."""
-    campaign = make_campaign(NUMBERS, Terms(name="numbers"), Wish(epsilon=6, mechanism="direct", jointly=jointly))
+    campaign = make_campaign(NUMBERS, Terms(name="numbers"), CampaignRequest(epsilon=6, mechanism="direct", jointly=jointly))
     truth = truths()
     hits, widths = dict.fromkeys(truth, 0), dict.fromkeys(truth, 0.0)
     for seed in range(RERUNS):
@@ -161,7 +161,9 @@ def test_figures_are_printed_with_the_digits_that_their_interval_needs(figures: 
 
 
 def test_the_page_prints_the_ends_of_an_interval_apart_from_the_estimate():
-    publication = publish(simulate(people(), make_campaign(DOMAIN, Terms(name="numbers"), Wish(epsilon=12)), seed=1), rows=10)
+    publication = publish(
+        simulate(people(), make_campaign(DOMAIN, Terms(name="numbers"), CampaignRequest(epsilon=12)), seed=1), rows=10
+    )
     page = report_html(publication).decode()
     mean = next(row for row in publication.statistics if (row.attribute, row.name) == ("age", "mean"))
     for figure in (mean.value, mean.low, mean.high):
@@ -187,8 +189,8 @@ def test_drawn_numbers_fill_the_bin_evenly():
 
 def test_a_published_table_with_draws_reads_back_as_the_same_records(tmp_path: Path):
     publication = publish(batch(), numbers="draw")
-    write_publication(publication, tmp_path / "p")
-    again = Dataset.read_csv(tmp_path / "p" / "data" / "synthetic.csv", DOMAIN, coded=False)
+    publication.save(tmp_path / "p")
+    again = Dataset.load(tmp_path / "p" / "data" / "synthetic.csv", DOMAIN, coded=False)
     assert (again.codes == publication.synthetic.codes).all()
     with open(tmp_path / "p" / "data" / "synthetic.csv", newline="") as file:
         heights = [row["height"] for row in csv.DictReader(file)]
@@ -203,7 +205,7 @@ def test_copies_are_independent_tables_of_one_model(tmp_path: Path):
     publication = publish(batch(), copies=3)
     assert len(publication.copies) == 3
     assert not (publication.copies[0].codes == publication.copies[1].codes).all()
-    write_publication(publication, tmp_path / "p")
+    publication.save(tmp_path / "p")
     names = sorted(path.name for path in (tmp_path / "p" / "data").iterdir())
     assert [name for name in names if name.endswith("csv")] == ["synthetic-2.csv", "synthetic-3.csv", "synthetic.csv"]
 
@@ -339,4 +341,4 @@ def test_margins_that_cannot_be_are_refused(margins: list[JointDistribution], wo
 def test_a_margin_file_that_does_not_fit_is_refused(text: str, words: str, tmp_path: Path):
     (tmp_path / "margin.csv").write_text(text)
     with pytest.raises(DomainError, match=words):
-        JointDistribution.from_csv(tmp_path / "margin.csv", DOMAIN)
+        JointDistribution.load(tmp_path / "margin.csv", DOMAIN)

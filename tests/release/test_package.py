@@ -22,6 +22,7 @@ from environments import output_of, python_with
 from lopub import (
     Binned,
     Boolean,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -29,12 +30,11 @@ from lopub import (
     JointDistribution,
     ReportBatch,
     Terms,
-    Wish,
     count,
     make_campaign,
     simulate,
 )
-from lopub.release import Publication, publish, write_publication
+from lopub.release import Publication, publish
 from lopub.release.render.card import plain
 from lopub.release.render.deployment import UNKNOWN, deployment, scalar
 from lopub.release.render.package import package_files, package_licence
@@ -102,7 +102,7 @@ def answers(domain: Domain, n: int = 1500) -> Dataset:
 
 
 def batch_of(domain: Domain, terms: Terms, slot: int | None = SLOT) -> ReportBatch:
-    return simulate(answers(domain), make_campaign(domain, terms, Wish(epsilon=7)), seed=1, slot=slot)
+    return simulate(answers(domain), make_campaign(domain, terms, CampaignRequest(epsilon=7)), seed=1, slot=slot)
 
 
 @cache
@@ -130,7 +130,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every kind of publication as a directory."""
     root = tmp_path_factory.mktemp("publications")
     for kind in KINDS:
-        write_publication(publication_of(kind), root / kind)
+        publication_of(kind).save(root / kind)
     return {kind: root / kind for kind in KINDS}
 
 
@@ -191,7 +191,7 @@ def test_frictionless_finds_nothing_wrong(written: dict[str, Path], kind: str):
 
 @pytest.mark.parametrize("damaged", ["data/synthetic.csv", "data/synthetic.parquet", "estimates/pairs.csv"])
 def test_frictionless_finds_a_changed_file(tmp_path: Path, damaged: str):
-    write_publication(publication_of("ordinary"), tmp_path / "out")
+    publication_of("ordinary").save(tmp_path / "out")
     with open(tmp_path / "out" / damaged, "ab") as file:
         file.write(b"\n")
     assert not frictionless.validate(str(tmp_path / "out" / "datapackage.json")).valid
@@ -593,7 +593,7 @@ def test_plain_shows_a_text_as_it_is(text: str):
 
 def test_a_high_epsilon_is_called_so(written: dict[str, Path]):
     assert "Beware: epsilon" not in (written["ordinary"] / "MODEL_CARD.md").read_text()
-    batch = simulate(answers(PLAIN), make_campaign(PLAIN, TERMS, Wish(epsilon=12)), seed=1)
+    batch = simulate(answers(PLAIN), make_campaign(PLAIN, TERMS, CampaignRequest(epsilon=12)), seed=1)
     high = publish(batch, rows=10)
     assert "Beware: epsilon" in package_files(high, Path("nowhere"))["MODEL_CARD.md"].decode()
     assert json.loads(package_files(replace(high), Path("nowhere"))["datapackage.json"])["resources"] == []

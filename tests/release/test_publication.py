@@ -10,6 +10,7 @@ import pytest
 from lopub import (
     AllAttributes,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
@@ -21,7 +22,6 @@ from lopub import (
     Sample,
     Terms,
     TooFewReports,
-    Wish,
     count,
     make_campaign,
     simulate,
@@ -40,19 +40,19 @@ SIZES = {"work": 3, "age": 4, "home": 2, "car": 3, "luck": 2}
 DOMAIN = Domain(tuple(Categorical(name=name, values=tuple(f"{name[0]}{k}" for k in range(n))) for name, n in SIZES.items()))
 LISTED = Listed.of(DOMAIN, [(("work", "age"), 1), (("home", "car", "luck"), 2), (("work", "age", "home"), 1)])
 WISHES = {
-    "bloom-all": Wish(flip_probability=0.5, n_bits=16, n_hashes=2),
-    "bloom-sample": Wish(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
-    "unary-symmetric-all": Wish(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
-    "unary-sample": Wish(epsilon=8, mechanism="unary", view=Sample(2), jointly=False),
-    "subset-sample": Wish(epsilon=6, mechanism="subset", view=Sample(2), jointly=False),
-    "direct-sample": Wish(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
-    "direct-listed": Wish(epsilon=6, mechanism="direct", view=LISTED, jointly=False),
-    "direct-fill-jointly": Wish(epsilon=5, mechanism="direct", view=Fill(24)),
-    "direct-all-jointly": Wish(epsilon=5, mechanism="direct", view=AllAttributes(), jointly=True),
-    "direct-listed-jointly": Wish(epsilon=5, mechanism="direct", view=LISTED, jointly=True),
-    "subset-sample-jointly": Wish(epsilon=4, mechanism="subset", view=Sample(2)),
-    "unary-all-jointly": Wish(epsilon=5, mechanism="unary", view=AllAttributes(), jointly=True),
-    "bloom-jointly": Wish(epsilon=4, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
+    "bloom-all": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2),
+    "bloom-sample": CampaignRequest(flip_probability=0.5, n_bits=16, n_hashes=2, view=Sample(2)),
+    "unary-symmetric-all": CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes()),
+    "unary-sample": CampaignRequest(epsilon=8, mechanism="unary", view=Sample(2), jointly=False),
+    "subset-sample": CampaignRequest(epsilon=6, mechanism="subset", view=Sample(2), jointly=False),
+    "direct-sample": CampaignRequest(epsilon=6, mechanism="direct", view=Sample(2), jointly=False),
+    "direct-listed": CampaignRequest(epsilon=6, mechanism="direct", view=LISTED, jointly=False),
+    "direct-fill-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=Fill(24)),
+    "direct-all-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=AllAttributes(), jointly=True),
+    "direct-listed-jointly": CampaignRequest(epsilon=5, mechanism="direct", view=LISTED, jointly=True),
+    "subset-sample-jointly": CampaignRequest(epsilon=4, mechanism="subset", view=Sample(2)),
+    "unary-all-jointly": CampaignRequest(epsilon=5, mechanism="unary", view=AllAttributes(), jointly=True),
+    "bloom-jointly": CampaignRequest(epsilon=4, mechanism="bloom", n_bits=24, n_hashes=2, view=Sample(2), jointly=True),
 }
 N = 3000
 PLACE = {name: place for place, name in enumerate(sorted(SIZES))}
@@ -104,7 +104,7 @@ def some_of(dataset: Dataset, *names: str) -> Dataset:
 
 def asked_directly(dataset: Dataset, epsilon: float = 6) -> ReportBatch:
     """All attributes of everybody, as one cell."""
-    wish = Wish(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
+    wish = CampaignRequest(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
     return simulate(dataset, make_campaign(dataset.domain, Terms(name="test"), wish), seed=1)
 
 
@@ -360,7 +360,7 @@ def test_a_clique_says_more_than_its_pairs_where_reports_prefer_it():
 
 
 def test_bits_that_cover_a_clique_refine_it_too():
-    wish = Wish(flip_probability=0.4, mechanism="unary", view=AllAttributes())
+    wish = CampaignRequest(flip_probability=0.4, mechanism="unary", view=AllAttributes())
     truth = three_way()
     publication = publish(simulate(truth, make_campaign(truth.domain, Terms(name="test"), wish), seed=1))
     assert publication.model.refined == (True,)
@@ -580,7 +580,7 @@ def test_no_reports_publish_nothing():
 
 def test_an_attribute_that_nobody_reported_is_named():
     view = Listed.of(DOMAIN, [(("work", "age"), 1)])
-    campaign = make_campaign(DOMAIN, Terms(name="x"), Wish(epsilon=3, mechanism="direct", view=view))
+    campaign = make_campaign(DOMAIN, Terms(name="x"), CampaignRequest(epsilon=3, mechanism="direct", view=view))
     with pytest.raises(TooFewReports, match="no report covers attribute 'home'"):
         publish(simulate(people(100), campaign, seed=1))
 
@@ -608,7 +608,7 @@ def test_every_pair_has_a_strength():
 def test_answers_without_noise_are_published_as_they_are():
     """A keep that is rounded to 1 would divide nothing by nothing."""
     domain = Domain((Categorical(name="who", values=tuple(f"p{i}" for i in range(24))),))
-    campaign = make_campaign(domain, Terms(name="exact", min_reports=1), Wish(epsilon=200, mechanism="direct"))
+    campaign = make_campaign(domain, Terms(name="exact", min_reports=1), CampaignRequest(epsilon=200, mechanism="direct"))
     people = Dataset(domain, np.arange(3)[:, None])
     publication = publish(simulate(people, campaign, seed=1))
     assert sorted(publication.synthetic.codes[:, 0].tolist()) == [0, 1, 2]

@@ -18,18 +18,18 @@ from lopub import (
     Binned,
     Boolean,
     Campaign,
+    CampaignRequest,
     Categorical,
     Dataset,
     Domain,
     IntegerRange,
     StoreError,
     Terms,
-    Wish,
     count,
     make_campaign,
     simulate,
 )
-from lopub.release import Publication, publish, write_publication
+from lopub.release import Publication, publish
 
 FILES = [
     "campaign.json",
@@ -50,7 +50,7 @@ def publication() -> Publication:
 
 @pytest.fixture
 def written(publication: Publication, tmp_path: Path) -> Path:
-    write_publication(publication, tmp_path / "out")
+    publication.save(tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -104,7 +104,7 @@ def test_the_campaign_comes_along(written: Path, publication: Publication):
 
 
 def test_csv_and_parquet_hold_the_same_table(written: Path, publication: Publication):
-    from_csv = Dataset.read_csv(written / "data" / "synthetic.csv", DOMAIN)
+    from_csv = Dataset.load(written / "data" / "synthetic.csv", DOMAIN)
     from_parquet = Dataset.from_arrow(pq.read_table(written / "data" / "synthetic.parquet"), DOMAIN)
     for table in (from_csv, from_parquet):
         np.testing.assert_array_equal(table.codes, publication.synthetic.codes)
@@ -153,19 +153,19 @@ def test_the_model_names_cliques_with_parents_and_separators(written: Path, publ
 
 
 def test_the_model_says_which_cliques_know_more_than_pairs(tmp_path: Path):
-    write_publication(publish(asked_directly(three_way(), epsilon=3), rows=10), tmp_path / "out")
+    publish(asked_directly(three_way(), epsilon=3), rows=10).save(tmp_path / "out")
     model = json.loads((tmp_path / "out" / "estimates" / "model.json").read_text())
     assert [clique["more_than_pairs"] for clique in model["cliques"]] == [True]
 
 
 def test_a_publication_without_dependence_is_whole(tmp_path: Path):
-    write_publication(publish(batch_of("direct-fill-jointly", copied=0.0), rows=10), tmp_path / "out")
+    publish(batch_of("direct-fill-jointly", copied=0.0), rows=10).save(tmp_path / "out")
     model = json.loads((tmp_path / "out" / "estimates" / "model.json").read_text())
     assert model["edges"] == [] and len(model["cliques"]) == 5 and is_whole(tmp_path / "out")
 
 
 def test_counts_have_no_slots_in_the_manifest(tmp_path: Path):
-    write_publication(publish(count(asked_directly(people(500))), rows=10), tmp_path / "out")
+    publish(count(asked_directly(people(500))), rows=10).save(tmp_path / "out")
     reports = json.loads((tmp_path / "out" / "manifest.json").read_text())["reports"]
     assert reports["accepted"] == 500 and reports["first_slot"] is None
 
@@ -175,13 +175,13 @@ def test_counts_have_no_slots_in_the_manifest(tmp_path: Path):
 
 def test_the_same_reports_and_seed_give_the_same_bytes(tmp_path: Path):
     for name in ("one", "other"):
-        write_publication(publish(asked_directly(people(500)), rows=50), tmp_path / name)
+        publish(asked_directly(people(500)), rows=50).save(tmp_path / name)
     assert contents(tmp_path / "one") == contents(tmp_path / "other")
 
 
 def test_another_seed_changes_the_table_but_not_the_model(tmp_path: Path):
     for seed in (1, 2):
-        write_publication(publish(asked_directly(people(500)), rows=50, seed=seed), tmp_path / str(seed))
+        publish(asked_directly(people(500)), rows=50, seed=seed).save(tmp_path / str(seed))
     one, other = contents(tmp_path / "1"), contents(tmp_path / "2")
     assert all(one[name] == other[name] for name in ("estimates/dependence.csv", "estimates/model.json"))
     assert all(one[name] != other[name] for name in ("data/synthetic.csv", "data/synthetic.parquet", "manifest.json"))
@@ -191,21 +191,21 @@ def test_another_seed_changes_the_table_but_not_the_model(tmp_path: Path):
 
 
 def test_a_directory_that_is_not_there_is_made_with_its_parents(publication: Publication, tmp_path: Path):
-    write_publication(publication, tmp_path / "deep" / "down" / "out")
+    publication.save(tmp_path / "deep" / "down" / "out")
     assert is_whole(tmp_path / "deep" / "down" / "out")
 
 
 def test_an_existing_publication_is_refused_and_left(written: Path, publication: Publication):
     before = contents(written)
     with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use --force$"):
-        write_publication(publication, written)
+        publication.save(written)
     assert contents(written) == before and names(written.parent) == ["out"]
 
 
 def test_force_replaces_a_publication_whole(written: Path, publication: Publication):
     before = contents(written)
     (written / "estimates" / "old.csv").write_text("of an older version")
-    write_publication(publication, written, force=True)
+    publication.save(written, force=True)
     assert contents(written) == before and is_whole(written)
     assert names(written.parent) == ["out"]
 
@@ -226,7 +226,7 @@ WRITERS = ["pyarrow.csv.write_csv", "pyarrow.parquet.write_table", "pathlib.Path
 def test_a_failure_in_the_middle_leaves_nothing(publication: Publication, tmp_path: Path, monkeypatch, writer, failing, error):
     monkeypatch.setattr(writer, failing)
     with pytest.raises(error):
-        write_publication(publication, tmp_path / "out")
+        publication.save(tmp_path / "out")
     assert names(tmp_path) == []
 
 
@@ -236,7 +236,7 @@ def test_a_failure_in_the_middle_leaves_the_old_one(written: Path, publication: 
     before = contents(written)
     monkeypatch.setattr(writer, failing)
     with pytest.raises(error):
-        write_publication(publication, written, force=True)
+        publication.save(written, force=True)
     assert contents(written) == before and names(written.parent) == ["out"]
 
 
@@ -244,7 +244,7 @@ def test_a_failure_in_the_middle_leaves_the_old_one(written: Path, publication: 
 def test_a_full_disk_is_told_in_one_sentence(publication: Publication, tmp_path: Path, monkeypatch, writer: str):
     monkeypatch.setattr(writer, full)
     with pytest.raises(StoreError, match=f"^cannot write {tmp_path}/out: No space left on device$"):
-        write_publication(publication, tmp_path / "out")
+        publication.save(tmp_path / "out")
 
 
 # ---- types in parquet
@@ -265,10 +265,10 @@ TYPED = Domain(
 def typed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Publication, Path]:
     rng = np.random.default_rng(2)
     codes = np.stack([rng.integers(0, size, 600) for size in TYPED.sizes], axis=1)
-    campaign = make_campaign(TYPED, Terms(name="typed"), Wish(epsilon=30))
+    campaign = make_campaign(TYPED, Terms(name="typed"), CampaignRequest(epsilon=30))
     publication = publish(simulate(Dataset(TYPED, codes), campaign, seed=1), numbers=request.param)
     path = tmp_path_factory.mktemp("typed") / "out"
-    write_publication(publication, path)
+    publication.save(path)
     return publication, path
 
 
@@ -302,12 +302,12 @@ def test_no_answer_is_null_in_parquet_and_nothing_else_is(typed: tuple[Publicati
 def test_a_typed_table_reads_back_as_the_same_records(typed: tuple[Publication, Path]):
     publication, path = typed
     again = Dataset.from_arrow(pq.read_table(path / "data" / "synthetic.parquet"), TYPED)
-    from_csv = Dataset.read_csv(path / "data" / "synthetic.csv", TYPED, coded=False)
+    from_csv = Dataset.load(path / "data" / "synthetic.csv", TYPED, coded=False)
     for table in (again, from_csv):
         np.testing.assert_array_equal(table.codes, publication.synthetic.codes)
 
 
 def test_a_typed_table_is_the_same_bytes_again(typed: tuple[Publication, Path], tmp_path: Path):
     publication, path = typed
-    write_publication(publication, tmp_path / "again")
+    publication.save(tmp_path / "again")
     assert contents(tmp_path / "again") == contents(path)

@@ -26,7 +26,7 @@ from lopub.reproduce.cells import Cell, keep, kept
 from lopub.reproduce.claims import PRUNING, claims, claims_csv, claims_from_csv
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled
 from lopub.reproduce.estimation import random_sets, true_joint
-from lopub.reproduce.figures import Row, figures, from_csv, rows_of, to_csv
+from lopub.reproduce.figures import FigureRow, figures, from_csv, rows_of, to_csv
 from lopub.reproduce.loops import _likelihoods, _reports, _step, loop_seconds
 from lopub.reproduce.page import page, picture
 from lopub.reproduce.run import CELLS
@@ -160,23 +160,28 @@ def test_a_figure_shows_means_and_spreads_over_seeds():
         Cell(experiment="classification", table="adult", seed=seed, x="0.5", method="EM_JD"): {"svm": value, "seconds": 1.0}
         for seed, value in enumerate((0.5, 0.7))
     }
-    assert rows_of(figure, cells) == [Row("0.5", "EM_JD", "svm", "0.6000", "0.1414", "2")]
+    assert rows_of(figure, cells) == [FigureRow("0.5", "EM_JD", "svm", "0.6000", "0.1414", "2")]
 
 
 def test_rows_survive_their_csv():
-    rows = [Row("0.5", "Lasso+EM_JD", "avd", "0.1000", "0.0100", "4"), Row("0.9", "shrunk, gain", "avd", "0.2", "0", "1")]
+    rows = [
+        FigureRow("0.5", "Lasso+EM_JD", "avd", "0.1000", "0.0100", "4"),
+        FigureRow("0.9", "shrunk, gain", "avd", "0.2", "0", "1"),
+    ]
     assert from_csv(to_csv(rows)) == rows
 
 
 def test_a_picture_draws_every_method():
     figure = next(figure for figure in figures() if figure.name == "forest_adult")
-    rows = [Row(x, method, "random_forest", "0.5", "0.1", "2") for x in ("0.1", "0.9") for method in ("EM_JD", "calibrated")]
-    drawn = picture(figure, [*rows, Row("0", "not private", "random_forest", "0.7", "0", "2")])
+    rows = [
+        FigureRow(x, method, "random_forest", "0.5", "0.1", "2") for x in ("0.1", "0.9") for method in ("EM_JD", "calibrated")
+    ]
+    drawn = picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
     assert all(text in drawn for text in ("EM_JD", "calibrated", "not private", "Random forest classification rate (Adult)"))
-    assert drawn == picture(figure, [*rows, Row("0", "not private", "random_forest", "0.7", "0", "2")])
+    assert drawn == picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
 
 
-def committed_tables() -> dict[str, list[Row]]:
+def committed_tables() -> dict[str, list[FigureRow]]:
     folder = DOCS / "reproduction"
     paths = {figure.name: folder / f"{figure.name}.csv" for figure in figures()}
     return {name: from_csv(path.read_text()) for name, path in paths.items() if path.is_file()}

@@ -17,7 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from lopub import Boolean, Categorical, Client, Domain, MemoryStore, Patience, ReportRejected, Terms, Wish, make_campaign
+from lopub import (
+    Boolean,
+    CampaignRequest,
+    Categorical,
+    Client,
+    Domain,
+    MemoryStore,
+    Patience,
+    ReportRejected,
+    Terms,
+    make_campaign,
+)
 from lopub.contract.report import unframed
 
 pytest.importorskip("fastapi")
@@ -34,7 +45,7 @@ N_PEOPLE = 20_000 if os.environ.get("LOPUB_FULL") else 2_000
 N_AT_ONCE = 8
 LOST = 0.2
 DOMAIN = Domain((Categorical(name="city", values=("Bonn", "Oslo", "Rome")), Boolean(name="smoker")))
-CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), Wish(epsilon=2))
+CAMPAIGN = make_campaign(DOMAIN, Terms(name="survey"), CampaignRequest(epsilon=2))
 QUICK = Patience(seconds=60, attempt=10, first_wait=0.01, longest_wait=0.1)
 
 

@@ -9,10 +9,10 @@ from test_service_cli import lopub
 
 import load
 from load import note_figures, scaled
-from lopub import Campaign, Domain, IntegerRange, Report, Sample, Terms, Wish, make_campaign
-from lopub.collection.batch import ReportBatch, read_reports
+from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Report, Sample, Terms, make_campaign
+from lopub.collection.batch import ReportBatch
 from lopub.contract.report import framed, unframed
-from lopub.release import publish, write_publication
+from lopub.release import publish
 from lopub.service.campaigns import find_campaign
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
@@ -22,7 +22,7 @@ from servers import Postgres, Running, running_collector
 
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(5)))
 CAMPAIGN = make_campaign(
-    DOMAIN, Terms(name="agreement", min_reports=100), Wish(epsilon=3, mechanism="subset", view=Sample(2), jointly=True)
+    DOMAIN, Terms(name="agreement", min_reports=100), CampaignRequest(epsilon=3, mechanism="subset", view=Sample(2), jointly=True)
 )
 
 
@@ -95,7 +95,7 @@ def batch_from(address: str) -> ReportBatch:
 
 def published_files(batch: ReportBatch, directory: Path) -> dict[str, bytes]:
     """Every file of the publication, by its path."""
-    write_publication(publish(batch, seed=5), directory)
+    publish(batch, seed=5).save(directory)
     return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file()}
 
 
@@ -118,7 +118,7 @@ def test_either_store_and_a_file_give_equal_counts_and_publications(
     counts.append(imported(addresses["import"], tmp_path))
     assert counts[0] == counts[1] == counts[2]
     batches = {name: batch_from(address) for name, address in addresses.items()}
-    batches["file"] = read_reports(tmp_path / "reports.bin", CAMPAIGN)
+    batches["file"] = ReportBatch.load(tmp_path / "reports.bin", CAMPAIGN)
     files = {name: published_files(batch, tmp_path / name) for name, batch in batches.items()}
     n_files = len(files["file"])
     assert n_files > 10

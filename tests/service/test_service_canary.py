@@ -20,7 +20,7 @@ from test_service_cli import lopub
 import load
 import people
 from load import note_figures, scaled
-from lopub import Binned, Boolean, Client, Domain, MemoryStore, Terms, Wish, make_campaign
+from lopub import Binned, Boolean, CampaignRequest, Client, Domain, MemoryStore, Terms, make_campaign
 from lopub.contract.report import base64url, framed
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
@@ -35,8 +35,8 @@ ID = bytes.fromhex("c0ffee5eed0ddba11fee1dea")
 NETWORK, FORWARDED = "127.77.", "203.0.113."
 """Where requests come from, and where they say that they come from."""
 DOMAIN = Domain((Binned(name="income", edges=(0.0, 50_000.0, 100_000.0)), Boolean(name="smoker")))
-CAMPAIGN = make_campaign(DOMAIN, Terms(name="canary"), Wish(epsilon=2))
-CLOSED = make_campaign(DOMAIN, Terms(name="closed"), Wish(epsilon=2))
+CAMPAIGN = make_campaign(DOMAIN, Terms(name="canary"), CampaignRequest(epsilon=2))
+CLOSED = make_campaign(DOMAIN, Terms(name="closed"), CampaignRequest(epsilon=2))
 
 
 def canaries() -> dict[str, list[bytes]]:

@@ -13,7 +13,7 @@ import people
 from lopub.collection.batch import ReportBatch
 from lopub.contract.report import Report, framed
 from lopub.errors import DomainError, StoreError
-from lopub.service.settings import Settings, settings_from
+from lopub.service.settings import CollectorSettings, settings_from
 from lopub.service.wire import FRAMED
 from servers import Postgres, running_collector, start_collector
 
@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> Path:
     """A directory with a campaign and a file of its reports, two of them damaged."""
     CAMPAIGN.save(tmp_path / "campaign.json")
     data = people.reports(CAMPAIGN, 60)
-    ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN).write(tmp_path / "reports.parquet")
+    ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN).save(tmp_path / "reports.parquet")
     (tmp_path / "reports.bin").write_bytes(framed([*data, b"short", data[0][:-1] + b"\xff"]))
     return tmp_path
 
@@ -67,7 +67,7 @@ def test_publications_are_the_same_bytes_from_either_store_and_from_a_file(files
     target = people.campaign(bloom=bloom)
     target.save(files / "campaign.json", force=True)
     batch = ReportBatch.from_reports([Report.from_bytes(each, target) for each in people.reports(target, 200)], target)
-    batch.write(files / "reports.parquet", force=True)
+    batch.save(files / "reports.parquet", force=True)
     sources = [f"sqlite:///{files}/lopub.db", postgres.new_database()]
     for address in sources:
         lopub("import", "campaign.json", "reports.parquet", "--database", address, directory=files)
@@ -86,7 +86,7 @@ def test_below_min_reports_nothing_is_published(files: Path):
     few = people.campaign("few", min_reports=61)
     few.save(files / "few.json")
     data = [Report.from_bytes(each, few) for each in people.reports(few, 60)]
-    ReportBatch.from_reports(data, few).write(files / "few.parquet")
+    ReportBatch.from_reports(data, few).save(files / "few.parquet")
     lopub("import", "few.json", "few.parquet", directory=files)
     told = lopub("publish", "--from", "sqlite:///lopub.db", "few.json", "-o", "out", directory=files, code=1)
     assert re.search(r"61", told)
@@ -158,7 +158,9 @@ def test_a_first_start_says_how_to_make_a_token(files: Path):
 def test_settings_come_from_file_then_environment_then_command_line(tmp_path: Path):
     (tmp_path / "s.toml").write_text('port = 1\nhost = "h"\nbody_bytes = 7\n')
     environment = {"LOPUB_PORT": "2", "LOPUB_HOST": "e", "LOPUB_DATA": "of no concern"}
-    assert settings_from(tmp_path / "s.toml", environment, {"port": 3, "host": None}) == Settings(port=3, host="e", body_bytes=7)
+    assert settings_from(tmp_path / "s.toml", environment, {"port": 3, "host": None}) == CollectorSettings(
+        port=3, host="e", body_bytes=7
+    )
 
 
 @pytest.mark.parametrize(

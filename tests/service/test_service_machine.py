@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import load
 from load import FULL, note_figures, scaled
-from lopub import Campaign, Categorical, Domain, Report, Terms, Wish, make_campaign
+from lopub import Campaign, CampaignRequest, Categorical, Domain, Report, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
 from lopub.contract.report import base64url, framed, pack
 from lopub.release import publish
@@ -77,7 +77,7 @@ class Collecting(RuleBasedStateMachine):
     def campaign(self) -> Campaign:
         """Epsilon 200 keeps every answer but one in 10^85."""
         terms = Terms(name=f"run-{next(_numbers)}", min_reports=FEWEST)
-        return make_campaign(DOMAIN, terms, Wish(epsilon=200, mechanism="direct"))
+        return make_campaign(DOMAIN, terms, CampaignRequest(epsilon=200, mechanism="direct"))
 
     def report(self, person: int, *, answer: int | None = None) -> bytes:
         """A person's report, always the same; or another one under the same id."""

@@ -10,7 +10,7 @@ import sqlalchemy
 from typer.testing import CliRunner
 
 import people
-from lopub import Campaign, Schedule, Terms, Wish, make_campaign
+from lopub import Campaign, CampaignRequest, Schedule, Terms, make_campaign
 from lopub.cli.commands import app
 from lopub.contract.report import Report
 from lopub.contract.terms import EPOCH, GRACE_DAYS
@@ -19,9 +19,9 @@ from lopub.service.backup import backup, restore
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, overdue, tally, withdraw
 from lopub.service.collector import erase_overdue
 from lopub.service.database import store_at
-from lopub.service.settings import Settings
+from lopub.service.settings import CollectorSettings
 from lopub.service.sqlite_store import SqliteStore
-from lopub.service.store import Row, Store, Submission, today
+from lopub.service.store import ReportStore, StoredReport, Submission, today
 from lopub.service.tokens import new_token
 from lopub.service.wire import row_of
 from servers import running_collector
@@ -33,7 +33,7 @@ LAST = (CLOSES - EPOCH).days
 
 def campaign(closes: date = CLOSES, *, opens: date = OPENS, retention_days: int = 1, name: str = "may") -> Campaign:
     terms = Terms(name=name, schedule=Schedule(opens=opens, closes=closes), retention_days=retention_days)
-    return make_campaign(people.DOMAIN, terms, Wish(epsilon=2))
+    return make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2))
 
 
 MAY = campaign()
@@ -48,18 +48,18 @@ def store(database: str):
     opened.close()
 
 
-def rows(number: int, n: int) -> list[Row]:
+def rows(number: int, n: int) -> list[StoredReport]:
     """Reports made on the last day of the schedule."""
-    return [Row(number, bytes([i + 1]) * 32, LAST, b"\x00") for i in range(n)]
+    return [StoredReport(number, bytes([i + 1]) * 32, LAST, b"\x00") for i in range(n)]
 
 
-def go_to(store: Store, days_after: int) -> None:
+def go_to(store: ReportStore, days_after: int) -> None:
     """So many days after the schedule's last one."""
     store.today = lambda: LAST + days_after
 
 
 @pytest.mark.parametrize("days_after", [0, 1, GRACE_DAYS])
-def test_until_the_end_of_the_grace_reports_and_withdrawals_are_taken(store: Store, days_after: int):
+def test_until_the_end_of_the_grace_reports_and_withdrawals_are_taken(store: ReportStore, days_after: int):
     entry, _ = open_campaign(store, MAY)
     go_to(store, days_after)
     assert store.write([Submission(entry.number, rows(entry.number, 2))]).n_accepted == 2
@@ -68,7 +68,7 @@ def test_until_the_end_of_the_grace_reports_and_withdrawals_are_taken(store: Sto
     assert tally(store, entry).n_reports == 1
 
 
-def test_after_the_grace_it_is_closed_though_nobody_closed_it(store: Store):
+def test_after_the_grace_it_is_closed_though_nobody_closed_it(store: ReportStore):
     entry, _ = open_campaign(store, MAY)
     store.write([Submission(entry.number, rows(entry.number, 1))])
     go_to(store, GRACE_DAYS + 1)
@@ -81,7 +81,7 @@ def test_after_the_grace_it_is_closed_though_nobody_closed_it(store: Store):
         open_campaign(store, MAY)
 
 
-def test_retention_counts_from_the_end_of_the_grace_and_needs_nobody(store: Store):
+def test_retention_counts_from_the_end_of_the_grace_and_needs_nobody(store: ReportStore):
     """A schedule that ended in 2020 with `retention_days=1` was kept for ever, because nobody had closed the campaign."""
     entry, _ = open_campaign(store, MAY)
     store.write([Submission(entry.number, rows(entry.number, 3))])
@@ -108,7 +108,7 @@ def test_a_collector_that_was_down_meanwhile_finds_it_closed_and_deletes(databas
     after.close()
 
 
-def test_closing_by_hand_counts_when_it_comes_first(store: Store):
+def test_closing_by_hand_counts_when_it_comes_first(store: ReportStore):
     open_campaign(store, MAY)
     go_to(store, 3)
     assert close_campaign(store, MAY.id).closed == LAST + 3
@@ -116,20 +116,20 @@ def test_closing_by_hand_counts_when_it_comes_first(store: Store):
     assert find_campaign(store, MAY.id).closed == LAST + 3
 
 
-def test_closing_by_hand_what_has_closed_changes_nothing(store: Store):
+def test_closing_by_hand_what_has_closed_changes_nothing(store: ReportStore):
     open_campaign(store, MAY)
     go_to(store, 100)
     assert close_campaign(store, MAY.id).closed == LAST + GRACE_DAYS
 
 
-def test_a_campaign_without_a_schedule_stays_open(store: Store):
+def test_a_campaign_without_a_schedule_stays_open(store: ReportStore):
     entry, _ = open_campaign(store, people.campaign(retention_days=1))
     go_to(store, 100_000)
     assert (entry.closed, entry.closes_on, list(overdue(store))) == (None, None, [])
     assert store.write([Submission(entry.number, rows(entry.number, 1))]).n_accepted == 1
 
 
-def test_a_campaign_whose_time_is_over_cannot_be_opened(store: Store):
+def test_a_campaign_whose_time_is_over_cannot_be_opened(store: ReportStore):
     go_to(store, GRACE_DAYS + 1)
     with pytest.raises(CampaignClosed, match="is closed since the end of its schedule and grace, 2020-06-14"):
         open_campaign(store, MAY)
@@ -137,7 +137,7 @@ def test_a_campaign_whose_time_is_over_cannot_be_opened(store: Store):
 
 
 @pytest.mark.parametrize("grace_days", [0, 5])
-def test_an_operator_may_give_less_grace_and_it_stays_so(store: Store, grace_days: int):
+def test_an_operator_may_give_less_grace_and_it_stays_so(store: ReportStore, grace_days: int):
     open_campaign(store, MAY, grace_days=grace_days)
     assert open_campaign(store, MAY)[0].closes == LAST + grace_days
     go_to(store, grace_days + 1)
@@ -145,14 +145,14 @@ def test_an_operator_may_give_less_grace_and_it_stays_so(store: Store, grace_day
 
 
 @pytest.mark.parametrize("grace_days", [-1, GRACE_DAYS + 1])
-def test_more_grace_than_people_are_told_is_refused(store: Store, grace_days: int):
+def test_more_grace_than_people_are_told_is_refused(store: ReportStore, grace_days: int):
     with pytest.raises(DomainError, match=r"grace_days must lie in 0\.\.14"):
         open_campaign(store, MAY, grace_days=grace_days)
     with pytest.raises(DomainError, match=r"setting grace_days must lie in 0\.\.14"):
-        Settings(grace_days=grace_days)
+        CollectorSettings(grace_days=grace_days)
 
 
-def test_a_schedule_at_the_end_of_all_calendars_is_taken(store: Store):
+def test_a_schedule_at_the_end_of_all_calendars_is_taken(store: ReportStore):
     entry, _ = open_campaign(store, campaign(date.max))
     assert entry.closes_on == date.max
 
@@ -182,7 +182,7 @@ def test_campaigns_opened_before_there_was_a_grace_close_too(database: str):
     after.close()
 
 
-def test_a_backup_of_the_first_schema_restores_with_its_last_days(store: Store, tmp_path: Path):
+def test_a_backup_of_the_first_schema_restores_with_its_last_days(store: ReportStore, tmp_path: Path):
     source = SqliteStore(tmp_path / "source.db")
     source.today = lambda: LAST
     open_campaign(source, MAY, grace_days=3)

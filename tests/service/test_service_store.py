@@ -31,7 +31,7 @@ from lopub.service.database import store_at
 from lopub.service.importing import import_reports
 from lopub.service.reading import batch_of
 from lopub.service.sqlite_store import SqliteStore
-from lopub.service.store import Row, Store, Submission, today
+from lopub.service.store import ReportStore, StoredReport, Submission, today
 from lopub.service.tokens import all_grants, grant_of, new_token, revoke
 from lopub.service.wire import row_of
 from servers import Postgres
@@ -46,31 +46,31 @@ def store(database: str):
     opened.close()
 
 
-def rows(store: Store, n: int) -> list[Row]:
+def rows(store: ReportStore, n: int) -> list[StoredReport]:
     number = find_campaign(store, CAMPAIGN.id).number
     return [row_of(Report.from_bytes(data, CAMPAIGN), number) for data in people.reports(CAMPAIGN, n)]
 
 
-def n_kept(store: Store) -> int:
+def n_kept(store: ReportStore) -> int:
     return tally(store, find_campaign(store, CAMPAIGN.id)).n_reports
 
 
-def opened(store: Store) -> int:
+def opened(store: ReportStore) -> int:
     return open_campaign(store, CAMPAIGN)[0].number
 
 
-def test_a_campaign_is_opened_once(store: Store):
+def test_a_campaign_is_opened_once(store: ReportStore):
     assert open_campaign(store, CAMPAIGN)[1] is True
     assert open_campaign(store, CAMPAIGN)[1] is False
     assert [entry.campaign for entry in all_campaigns(store)] == [CAMPAIGN]
 
 
-def test_an_unknown_campaign_is_told_as_such(store: Store):
+def test_an_unknown_campaign_is_told_as_such(store: ReportStore):
     with pytest.raises(NoCampaign, match="there is no campaign 0000000000000000… here"):
         find_campaign(store, "0" * 64)
 
 
-def test_a_replay_is_success_and_counts_once(store: Store):
+def test_a_replay_is_success_and_counts_once(store: ReportStore):
     number = opened(store)
     kept = rows(store, 20)
     first = store.write([Submission(number, kept)])
@@ -80,7 +80,7 @@ def test_a_replay_is_success_and_counts_once(store: Store):
     assert n_kept(store) == 21
 
 
-def test_the_same_report_twice_in_one_commit_counts_once(store: Store):
+def test_the_same_report_twice_in_one_commit_counts_once(store: ReportStore):
     number = opened(store)
     (row,) = rows(store, 1)
     written = store.write([Submission(number, [row, row]), Submission(number, [row])])
@@ -88,7 +88,7 @@ def test_the_same_report_twice_in_one_commit_counts_once(store: Store):
 
 
 @pytest.mark.parametrize("in_one_commit", [True, False])
-def test_the_same_id_with_another_body_is_refused_and_the_first_kept(store: Store, in_one_commit: bool):
+def test_the_same_id_with_another_body_is_refused_and_the_first_kept(store: ReportStore, in_one_commit: bool):
     number = opened(store)
     (row,) = rows(store, 1)
     others = [row._replace(slot=(row.slot or 0) + 1), row._replace(content=b"\x01" + (row.content or b"")[1:] + b"x")]
@@ -103,7 +103,7 @@ def test_the_same_id_with_another_body_is_refused_and_the_first_kept(store: Stor
     assert tally(store, find_campaign(store, CAMPAIGN.id)).refused == {Reason.CONFLICT: 2}
 
 
-def test_refused_reports_are_counted_by_reason_for_good(store: Store, database: str):
+def test_refused_reports_are_counted_by_reason_for_good(store: ReportStore, database: str):
     number = opened(store)
     for _ in range(3):
         store.write(
@@ -115,7 +115,7 @@ def test_refused_reports_are_counted_by_reason_for_good(store: Store, database: 
     again.close()
 
 
-def test_a_closed_campaign_takes_nothing_more(store: Store):
+def test_a_closed_campaign_takes_nothing_more(store: ReportStore):
     number = opened(store)
     kept = rows(store, 3)
     store.write([Submission(number, kept[:2])])
@@ -131,7 +131,7 @@ def test_a_closed_campaign_takes_nothing_more(store: Store):
         open_campaign(store, CAMPAIGN)
 
 
-def test_a_withdrawn_report_is_gone_and_stays_away(store: Store):
+def test_a_withdrawn_report_is_gone_and_stays_away(store: ReportStore):
     number = opened(store)
     kept = rows(store, 3)
     entry = find_campaign(store, CAMPAIGN.id)
@@ -144,7 +144,7 @@ def test_a_withdrawn_report_is_gone_and_stays_away(store: Store):
     assert (found.n_reports, found.n_withdrawn, found.refused) == (1, 2, {Reason.WITHDRAWN: 2})
 
 
-def test_below_min_reports_no_count_is_shown(store: Store):
+def test_below_min_reports_no_count_is_shown(store: ReportStore):
     few = people.campaign(min_reports=5)
     entry, _ = open_campaign(store, few)
     made = [row_of(Report.from_bytes(data, few), entry.number) for data in people.reports(few, 5)]
@@ -155,7 +155,7 @@ def test_below_min_reports_no_count_is_shown(store: Store):
     assert tally(store, entry).n_reports == 5
 
 
-def test_reports_come_out_as_they_went_in_in_the_order_of_their_hashes(store: Store):
+def test_reports_come_out_as_they_went_in_in_the_order_of_their_hashes(store: ReportStore):
     number = opened(store)
     data = people.reports(CAMPAIGN, 50)
     store.write([Submission(number, [row_of(Report.from_bytes(each, CAMPAIGN), number) for each in data])])
@@ -170,25 +170,29 @@ def test_reports_come_out_as_they_went_in_in_the_order_of_their_hashes(store: St
         batch.report(0)
 
 
-def test_a_file_is_imported_once_with_its_refused_ones_counted(store: Store, tmp_path: Path):
+def test_a_file_is_imported_once_with_its_refused_ones_counted(store: ReportStore, tmp_path: Path):
     entry, _ = open_campaign(store, CAMPAIGN)
     data = people.reports(CAMPAIGN, 30)
     batch = ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN)
-    batch.write(tmp_path / "reports.parquet")
-    first = import_reports(store, entry, [ReportBatch.read(tmp_path / "reports.parquet")])
-    again = import_reports(store, entry, [ReportBatch.read(tmp_path / "reports.parquet")])
+    batch.save(tmp_path / "reports.parquet")
+    first = import_reports(store, entry, [ReportBatch.load(tmp_path / "reports.parquet")])
+    again = import_reports(store, entry, [ReportBatch.load(tmp_path / "reports.parquet")])
     assert (first.n_accepted, first.n_replayed, again.n_accepted, again.n_replayed) == (30, 0, 0, 30)
     close_campaign(store, CAMPAIGN.id)
     with pytest.raises(CampaignClosed, match="takes no more reports"):
         import_reports(store, entry, [batch])
 
 
-def test_retention_deletes_when_its_days_are_over(store: Store):
+def test_retention_deletes_when_its_days_are_over(store: ReportStore):
     kept_for_a_week = people.campaign("week", retention_days=7)
     entry, _ = open_campaign(store, kept_for_a_week)
     marker = b"\x5a" * 64
     store.write(
-        [Submission(entry.number, [Row(entry.number, bytes(31) + bytes([i]), 1, marker + bytes([i])) for i in range(200)])]
+        [
+            Submission(
+                entry.number, [StoredReport(entry.number, bytes(31) + bytes([i]), 1, marker + bytes([i])) for i in range(200)]
+            )
+        ]
     )
     open_campaign(store, CAMPAIGN)
     day = today()
@@ -210,7 +214,9 @@ def test_what_retention_deleted_is_in_no_file_any_more(tmp_path: Path):
     store = SqliteStore(tmp_path / "lopub.db")
     entry, _ = open_campaign(store, people.campaign("week", retention_days=7))
     marker = os.urandom(64)
-    store.write([Submission(entry.number, [Row(entry.number, os.urandom(32), 1, marker + bytes([i])) for i in range(200)])])
+    store.write(
+        [Submission(entry.number, [StoredReport(entry.number, os.urandom(32), 1, marker + bytes([i])) for i in range(200)])]
+    )
     assert any(marker in path.read_bytes() for path in tmp_path.iterdir())
     erase(store, entry)
     assert not any(marker in path.read_bytes() for path in tmp_path.iterdir())
@@ -220,7 +226,7 @@ def test_what_retention_deleted_is_in_no_file_any_more(tmp_path: Path):
 # ---- what is kept
 
 
-def test_the_schema_has_no_place_for_a_sender_a_time_or_an_order(store: Store):
+def test_the_schema_has_no_place_for_a_sender_a_time_or_an_order(store: ReportStore):
     store.write([Submission(opened(store), rows(store, 1))])
     columns = {column["name"] for column in sqlalchemy.inspect(store._engine).get_columns("reports")}
     assert columns == {"campaign", "hash", "slot", "content"}
@@ -251,7 +257,7 @@ def test_only_its_owner_can_read_an_sqlite_file(tmp_path: Path):
 # ---- tokens
 
 
-def test_a_token_is_kept_as_a_hash_only(store: Store):
+def test_a_token_is_kept_as_a_hash_only(store: ReportStore):
     token = new_token(store, scope="read", days=3)
     grant = grant_of(store, token)
     assert grant and grant.scope == "read" and not grant.expired
@@ -262,7 +268,7 @@ def test_a_token_is_kept_as_a_hash_only(store: Store):
     assert bytes(stored) == hashlib.sha256(token.encode()).digest()
 
 
-def test_a_revoked_token_is_unknown(store: Store):
+def test_a_revoked_token_is_unknown(store: ReportStore):
     token = new_token(store, scope="manage", days=3)
     revoke(store, all_grants(store)[0].name)
     assert grant_of(store, token) is None
@@ -277,7 +283,7 @@ def test_a_revoked_token_is_unknown(store: Store):
         ({"scope": "read", "days": 0}, "days must lie in 1..3650"),
     ],
 )
-def test_a_token_that_cannot_be_is_refused(store: Store, wish: dict, told: str):
+def test_a_token_that_cannot_be_is_refused(store: ReportStore, wish: dict, told: str):
     with pytest.raises(DomainError, match=told):
         new_token(store, **wish)
 
@@ -307,7 +313,7 @@ def test_a_database_of_a_newer_version_is_refused(database: str):
         store_at(database)
 
 
-def test_the_migrations_make_the_tables_that_the_program_uses(store: Store):
+def test_the_migrations_make_the_tables_that_the_program_uses(store: ReportStore):
     from alembic.autogenerate import compare_metadata
     from alembic.migration import MigrationContext
 
@@ -356,7 +362,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [content]
 
 
-def test_a_database_whose_version_is_another_programs_is_refused(store: Store, database: str):
+def test_a_database_whose_version_is_another_programs_is_refused(store: ReportStore, database: str):
     with store.writing() as connection:
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = 'f00ba4'"))
     with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
@@ -412,7 +418,7 @@ def as_somebody_else():
 def test_a_damaged_database_is_told_as_such(tmp_path: Path):
     store = SqliteStore(tmp_path / "lopub.db")
     number = opened(store)
-    store.write([Submission(number, [Row(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(50)])])
+    store.write([Submission(number, [StoredReport(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(50)])])
     store.scrub()
     store.close()
     content = bytearray((tmp_path / "lopub.db").read_bytes())
@@ -471,7 +477,7 @@ def test_a_deleted_sqlite_file_is_told_instead_of_written_to(tmp_path: Path):
 def test_a_full_sqlite_file_is_told_and_takes_reports_again_later(tmp_path: Path):
     store = SqliteStore(tmp_path / "lopub.db")
     number = opened(store)
-    kept = [Row(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(400)]
+    kept = [StoredReport(number, os.urandom(32), 1, os.urandom(2000)) for _ in range(400)]
     with store.writing() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
         connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 20}")
@@ -501,7 +507,7 @@ def test_a_backup_is_the_same_whatever_store_it_comes_from(tmp_path: Path, postg
     assert contents[0] == contents[1]
 
 
-def test_a_backup_restores_into_either_kind(store: Store, tmp_path: Path):
+def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
     source = SqliteStore(tmp_path / "source.db")
     entry, _ = open_campaign(source, CAMPAIGN)
     kept = rows(source, 25)

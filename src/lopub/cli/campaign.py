@@ -19,7 +19,7 @@ from lopub.contract.view import ViewRule, view_from_text
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.expectation import expected
 from lopub.forecast.poisoning import most_exposed
-from lopub.forecast.request import Wish, draft_from_file, make_campaign
+from lopub.forecast.request import CampaignRequest, draft_from_file, make_campaign
 
 REFERENCE_PEOPLE = 10_000
 ID_DIGITS = 64
@@ -75,7 +75,7 @@ LEAK_WARNING = (
 )
 
 
-def wish_of(
+def request_of(
     epsilon: str | None,
     flip_probability: str | None,
     bits: int | None,
@@ -84,10 +84,10 @@ def wish_of(
     mechanism: str | None,
     view: str | None,
     jointly: bool | None,
-) -> Wish:
-    """The options as one wish. A kind of view without its number is the usual one for the mechanism that suits it."""
+) -> CampaignRequest:
+    """The options as one request. A kind of view without its number is the usual one for the mechanism that suits it."""
     suited = ViewRule.known[view].usual_mechanism if view in ViewRule.known else ""
-    return Wish(
+    return CampaignRequest(
         epsilon=epsilon,
         flip_probability=flip_probability,
         n_bits=bits,
@@ -122,9 +122,9 @@ def make(
 
     Example: `lopub campaign make draft.json -o campaign.json --epsilon 4`
     """
-    wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
     domain, terms = draft_from_file(draft)
-    campaign = make_campaign(domain, terms, wish)
+    campaign = make_campaign(domain, terms, request)
     summary = summary_of(campaign)  # before anything is written
     campaign.save(output, force=force)
     out.print(summary)
@@ -162,16 +162,16 @@ def infer(
     """
     if order not in ("appearance", "natural"):
         raise DomainError(f"order must be appearance or natural, got {order!r}")
-    wish = wish_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
     chosen = columns.split(",") if columns else None
     if domain_file is not None:
         whole = read_domain_file(domain_file)
         domain = whole if chosen is None else Domain(tuple(whole[name] for name in chosen))
-        Dataset.read_csv(table_file, domain)  # the table must be one of this domain
+        Dataset.load(table_file, domain)  # the table must be one of this domain
     else:
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
-    campaign = make_campaign(domain, Terms(name=name_of(table_file)), wish)
+    campaign = make_campaign(domain, Terms(name=name_of(table_file)), request)
     summary = summary_of(campaign)  # before anything is written
     campaign.save(output, force=force)
     if domain_file is None:  # now that there is something to be warned of

@@ -9,7 +9,7 @@ import typer
 
 from lopub.cli.console import note, say, working
 from lopub.collection.batch import Noted, ReportBatch, walk_once, walk_reports
-from lopub.collection.counts import Counts, is_counts, load_counts
+from lopub.collection.counts import Counts, is_counts
 from lopub.collection.counts import count as counted
 from lopub.contract.campaign import Campaign
 from lopub.errors import StoreError, TooFewReports
@@ -39,7 +39,7 @@ def count(
         raise StoreError(f"{output} exists already; choose another name or use --force")
     campaign = Campaign.load(campaign_file)
     with working("counting"):
-        added = [load_counts(file, campaign) for file in files if is_counts(file)]
+        added = [Counts.load(file, campaign) for file in files if is_counts(file)]
         reports = [file for file in files if not is_counts(file)]
         parts = [*added, *([counted_once(reports, campaign)] if reports else [])]
         total = sum(parts[1:], start=parts[0])
@@ -67,7 +67,7 @@ def _walked(files: list[Path], campaign: Campaign) -> Iterator[ReportBatch]:
 def read_data(path: Path, campaign: Campaign) -> ReportBatch | Counts:
     """What a file holds: reports, or counts; with a note on what was left out."""
     with working("reading reports"):
-        data = load_counts(path, campaign) if is_counts(path) else ReportBatch.read(path, campaign)
+        data = Counts.load(path, campaign) if is_counts(path) else ReportBatch.load(path, campaign)
     note_refused(data)
     return data
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from lopub.cli.console import err, noted_warnings, print_json, say
 from lopub.collection.catalogue.fetching import Told
 from lopub.collection.catalogue.obtaining import Place, bring, download
-from lopub.collection.catalogue.originals import SOURCES, Source
+from lopub.collection.catalogue.originals import SOURCES, PublicSource
 from lopub.collection.catalogue.preparation import Prepared
 from lopub.collection.catalogue.public import VARIABLE
 
@@ -79,7 +79,7 @@ def _shown() -> Iterator[Told]:
         yield told
 
 
-def _print(source: Source, place: Place, prepared: Prepared, *, as_json: bool) -> None:
+def _print(source: PublicSource, place: Place, prepared: Prepared, *, as_json: bool) -> None:
     if as_json:
         print_json(_summary(source, place, prepared))
         return
@@ -91,7 +91,7 @@ def _print(source: Source, place: Place, prepared: Prepared, *, as_json: bool) -
     say(f"To use it: export {VARIABLE}={shlex.quote(str(place.directory.absolute()))}")
 
 
-def _summary(source: Source, place: Place, prepared: Prepared) -> dict[str, Any]:
+def _summary(source: PublicSource, place: Place, prepared: Prepared) -> dict[str, Any]:
     contents = ((place.table, prepared.csv), (place.domain, prepared.domain))
     return {
         "name": source.name,

@@ -11,7 +11,7 @@ from lopub.contract.terms import GRACE_DAYS
 from lopub.errors import StoreError
 
 if TYPE_CHECKING:
-    from lopub.service.store import Store
+    from lopub.service.store import ReportStore
 
 DEFAULT = "sqlite:///lopub.db"
 NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
@@ -40,7 +40,7 @@ def refuse_without_service() -> None:
 
 
 @contextmanager
-def opened(address: str, *, create: bool = False, alone: bool = False) -> "Iterator[Store]":
+def opened(address: str, *, create: bool = False, alone: bool = False) -> "Iterator[ReportStore]":
     """The store at an address. create: make the file if there is none. alone: refused while a collector uses the file."""
     refuse_without_service()
     from lopub.service.database import store_at  # loads SQLAlchemy, which most commands do not need

@@ -15,8 +15,8 @@ from lopub.contract.terms import Terms
 from lopub.errors import StoreError
 from lopub.evaluation import Evaluation, evaluate
 from lopub.files import exists, refuse_taken
-from lopub.forecast.request import Wish, make_campaign
-from lopub.release import publish, write_publication
+from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.release import publish
 
 DEMO_EPSILON = 4
 """Within the 1.7 to 12 that deployments have stated."""
@@ -40,17 +40,17 @@ def demo(
     refuse_taken(publication_directory, mark="manifest.json", force=force)
     _make(directory)
     dataset = ALUMNI.people(people, seed=seed)
-    dataset.write_csv(table_file, force=force)
+    dataset.save(table_file, force=force)
     say(f"1. {people:,} made-up alumni with {len(dataset.domain)} attributes: {table_file}")
-    campaign = make_campaign(dataset.domain, Terms(name="alumni", title="College alumni"), Wish(epsilon=DEMO_EPSILON))
+    campaign = make_campaign(dataset.domain, Terms(name="alumni", title="College alumni"), CampaignRequest(epsilon=DEMO_EPSILON))
     campaign.save(campaign_file, force=force)
     say(f"2. A campaign that asks them: {campaign_file}")
     out.print(summary_of(campaign))
     n_reports = encode_to(reports_file, dataset, campaign, seed=seed, force=force)
     say(f"3. {n_reports:,} noisy reports, all that a collector would ever see: {reports_file}")
     with stages() as told:
-        publication = publish(ReportBatch.read(reports_file), seed=seed, progress=told)
-    write_publication(publication, publication_directory, force=force)
+        publication = publish(ReportBatch.load(reports_file), seed=seed, progress=told)
+    publication.save(publication_directory, force=force)
     say(f"4. A synthetic table and all estimates, from those reports alone: {publication_directory}")
     print_publication(publication)
     with working("comparing with the truth"):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import note, progress, say
-from lopub.collection.batch import ReportBatch, write_reports
+from lopub.collection.batch import ReportBatch, save_reports
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate_blocks
 from lopub.contract.budget import decimal_up
@@ -47,7 +47,7 @@ def encode(
     campaign = Campaign.load(campaign_file)
     if output.exists() and not force:
         raise StoreError(f"{output} exists already; choose another name or use --force")
-    dataset = Dataset.read_csv(table_file, campaign.domain, coded=coded)
+    dataset = Dataset.load(table_file, campaign.domain, coded=coded)
     n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)
     note(EXPERIMENT if seed is None else f"{EXPERIMENT} {SEEDED}")
     say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}")
@@ -64,4 +64,4 @@ def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int |
             bar.advance(task, len(block))
 
     with bar:
-        return write_reports(output, campaign, shown(), force=force)
+        return save_reports(output, campaign, shown(), force=force)

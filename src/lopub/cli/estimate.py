@@ -37,7 +37,7 @@ def estimate(
     with working(f"estimating {', '.join(names)}"):
         joint = estimated(data, names, method)
     if output is not None:
-        joint.to_csv(output, force=force)
+        joint.save(output, force=force)
     if as_json:
         print_json(described(joint))
     else:

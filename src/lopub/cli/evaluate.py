@@ -110,8 +110,8 @@ def read_tables(real: Path, synthetic: Path, campaign: Path | None, domain: Path
         given = read_domain_file(domain)
     else:
         learnt = shared_domain(real, synthetic)
-        return Dataset.read_csv(real, learnt, coded=False), Dataset.read_csv(synthetic, learnt, coded=False)
-    return Dataset.read_csv(real, given), Dataset.read_csv(synthetic, given)
+        return Dataset.load(real, learnt, coded=False), Dataset.load(synthetic, learnt, coded=False)
+    return Dataset.load(real, given), Dataset.load(synthetic, given)
 
 
 def shared_domain(real: Path, synthetic: Path) -> Domain:

@@ -103,10 +103,10 @@ def read_questions(path: Path) -> tuple[Domain, Terms]:
 def population_of(domain: Domain, table_file: Path | None, margins: list[Path]) -> Population:
     """Whom plans are tried on: a table, known shares, or nothing known at all."""
     if table_file is not None:
-        return Population.of_table(Dataset.read_csv(table_file, domain))
+        return Population.of_table(Dataset.load(table_file, domain))
     if not margins:
         return Population.uniform(domain)
-    known = [JointDistribution.from_csv(path, domain) for path in margins]
+    known = [JointDistribution.load(path, domain) for path in margins]
     return Population.with_shares(domain, {one.names[0]: one.marginal(one.names[:1]).probabilities.tolist() for one in known})
 
 

@@ -20,8 +20,7 @@ from lopub.files import refuse_taken
 from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
-from lopub.release import STRUCTURES, Publication, Settings, write_publication
-from lopub.release import publish as published
+from lopub.release import STRUCTURES, Publication, PublishSettings, published
 from lopub.release.stages import PHI, Progress
 from lopub.release.summary import warnings_of
 
@@ -72,13 +71,13 @@ def publish(
         "numbers": numbers,
         "seed": seed,
     }
-    Settings(**options)  # refuse before anything is read
+    settings = PublishSettings(**options)  # refuses before anything is read
     refuse_taken(output, mark="manifest.json", force=force)
     data = given(named, reports_file, database)
-    margins = [JointDistribution.from_csv(path, data.campaign.domain) for path in margin or ()]
+    margins = [JointDistribution.load(path, data.campaign.domain) for path in margin or ()]
     with stages() as told:
-        publication = published(data, progress=told, margins=margins, **options)
-    write_publication(publication, output, force=force)
+        publication = published(data, settings, progress=told, margins=margins)
+    publication.save(output, force=force)
     if as_json:
         print_json(described(publication, output))
     else:

@@ -1,4 +1,4 @@
-"""Dataset: coded records with their Domain, for experiments; csv and Arrow in and out.
+"""Dataset: coded records with their Domain, for experiments; csv, Parquet and Arrow in and out.
 
 Raw values pass through here, so messages name the row and the attribute, never the value.
 """
@@ -8,7 +8,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -16,15 +16,23 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 from numpy.typing import NDArray
 
-from lopub.contract.domain import Attribute, Domain
+from lopub.contract.attribute import few
+from lopub.contract.domain import Attribute, Domain, Value
+from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError, all_of
 from lopub.files import kind_of, whole_file
 
 Codes = NDArray[np.uint16]
 N_ROWS = 3
 """Records that a message names."""
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+"""What the name of a file of records may end in."""
+CSV_STYLE = pa.csv.WriteOptions(quoting_style="needed")
+ARROW_TYPES = {"boolean": pa.bool_(), "integer": pa.int64()}
+"""By type of the Table Schema. A binned number is its bin's text."""
 NO_HEADER = "its first line must name the attributes"
 
 
@@ -37,7 +45,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != len(self.domain):
-            raise DomainError(f"codes must have {len(self.domain)} columns, one an attribute, got shape {self.codes.shape}")
+            raise DomainError(f"codes must have {len(self.domain)} columns, one per attribute, got shape {self.codes.shape}")
         if not np.issubdtype(self.codes.dtype, np.integer):
             raise DomainError(f"codes must be integers, got an array of {self.codes.dtype}")
         for attribute, column in zip(self.domain.attributes, self.codes.T, strict=True):
@@ -51,13 +59,24 @@ class Dataset:
         return len(self.codes)
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> "Dataset":
+        """Some of the records."""
         return Dataset(self.domain, self.codes[rows])
 
+    def __iter__(self) -> Iterator[dict[str, Value]]:
+        """The records one by one, each as a mapping from attributes to answers, as `Client.encode` takes it."""
+        candidates = [attribute.candidates for attribute in self.domain]
+        for row in self.codes:
+            yield {name: own[code] for name, own, code in zip(self.domain.names, candidates, row, strict=True)}
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
+
     def column(self, name: str) -> NDArray[np.uint16]:
+        """The candidate numbers of one attribute. shape (n_records,)."""
         return self.codes[:, self.domain.position(name)]
 
-    def counts(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """How many records fall into each cell of these attributes; one axis an attribute."""
+    def counts(self, names: str | Sequence[str]) -> NDArray[np.int64]:
+        """How many records fall into each cell of these attributes; one axis per attribute."""
         positions = self.domain.positions(names)
         shape = tuple(self.domain.sizes[position] for position in positions)
         cells = np.ravel_multi_index(tuple(self.codes[:, position] for position in positions), shape)
@@ -66,22 +85,25 @@ class Dataset:
     # ---- in
 
     @classmethod
-    def read_csv(cls, path: str | Path, domain: Domain, *, coded: bool | None = None) -> Self:
-        """The records of a csv file, gzipped or not; columns that the domain does not name are left out.
+    def load(cls, path: str | Path, domain: Domain, *, coded: bool | None = None) -> Self:
+        """The records of a file: Parquet where its name ends in .parquet, otherwise csv, gzipped or not. Columns that the domain
+        does not name are left out.
 
-        coded: the table holds candidate numbers instead of values. None: values, unless some column holds none of
-        its attribute's values while every column holds candidate numbers.
+        coded: whether the table holds candidate numbers instead of values. None: it holds values, unless it is a csv table in
+        which some column has none of its attribute's values while every column has candidate numbers.
         """
-        table = read_texts(path)
+        is_parquet = str(path).endswith(".parquet")
+        table = _read_parquet(path) if is_parquet else read_texts(path)
         missing = [name for name in domain.names if name not in table.column_names]
         if missing:
-            # Without a single name that fits, the first line may be somebody's record.
-            listed = f"its columns are {', '.join(table.column_names[:12])}" if len(missing) < len(domain) else NO_HEADER
+            # Without a single name that fits, the first line of a csv table may be somebody's record.
+            told = is_parquet or len(missing) < len(domain)
+            listed = f"its columns are {', '.join(table.column_names[:12])}" if told else NO_HEADER
             raise DomainError(f"{path} has no column {', '.join(map(repr, missing[:12]))}; {listed}")
         columns = [table[name] for name in domain.names]
         if coded is None:
-            coded = looks_coded(columns, domain)
-        read = _code_of_text if coded else _index_of_text
+            coded = not is_parquet and looks_coded(columns, domain)
+        read = _code_of_value if coded else _index_of_value if is_parquet else _index_of_text
         return cls(domain, _coded(columns, domain, read, str(path)))
 
     @classmethod
@@ -99,25 +121,47 @@ class Dataset:
     # ---- out
 
     def to_arrow(self) -> pa.Table:
-        """The records as texts, one dictionary-encoded column an attribute; missing answers are null."""
+        """The records as texts, one dictionary-encoded column per attribute; missing answers are null."""
         return pa.table({a.name: _decoded_column(self.codes[:, i], a) for i, a in enumerate(self.domain.attributes)})
 
-    def write_csv(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the records as texts, whole or not at all; gzipped where the name ends in .gz."""
-        texts = [pa.array(a.texts, pa.string()) for a in self.domain.attributes]
-        plain = pa.table(
-            {
-                a.name: t.take(pa.array(self.codes[:, i]))
-                for i, (a, t) in enumerate(zip(self.domain.attributes, texts, strict=True))
-            }
-        )
-        style = pa.csv.WriteOptions(quoting_style="needed")
-        with whole_file(Path(path), force=force) as part, open(part, "wb") as raw:
-            if str(path).endswith(".gz"):
-                with gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as packed:
-                    pa.csv.write_csv(plain, packed, style)
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the records, whole or not at all: as texts where the name ends in .csv or .csv.gz, with types where it ends in
+        .parquet. An existing file is refused unless forced."""
+        if not str(path).endswith(ENDINGS):
+            raise StoreError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}: it will hold a table of records")
+        with whole_file(Path(path), force=force) as part, open(part, "wb") as file:
+            if str(path).endswith(".parquet"):
+                pa.parquet.write_table(typed(self.to_arrow(), self.domain), file, compression="zstd")
+            elif str(path).endswith(".gz"):
+                with gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed:
+                    pa.csv.write_csv(self._texts(), packed, CSV_STYLE)
             else:
-                pa.csv.write_csv(plain, raw, style)
+                pa.csv.write_csv(self._texts(), file, CSV_STYLE)
+
+    def _texts(self) -> pa.Table:
+        """The records as plain texts; a missing answer is the empty one."""
+        texts = {a.name: pa.array(a.texts, pa.string()) for a in self.domain}
+        return pa.table({name: own.take(pa.array(self.codes[:, i])) for i, (name, own) in enumerate(texts.items())})
+
+
+def typed(table: pa.Table, domain: Domain) -> pa.Table:
+    """A table of texts for Parquet, which knows types: booleans and integers as such, no answer as null."""
+    for place, attribute in enumerate(domain):
+        if attribute.type in ARROW_TYPES:
+            column = table.column(place).combine_chunks()
+            values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
+            table = table.set_column(place, attribute.name, values.take(column.indices))
+    return table
+
+
+def _read_parquet(path: str | Path) -> pa.Table:
+    try:
+        with open(path, "rb") as file:
+            return pa.parquet.read_table(file)
+    except pa.ArrowException:
+        raise StoreError(f"{path} is not a Parquet file, or a damaged one") from None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or 'it is a damaged Parquet file'}") from None
 
 
 def read_texts(path: str | Path) -> pa.Table:
@@ -149,7 +193,7 @@ def read_texts(path: str | Path) -> pa.Table:
             convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
         )
     except pa.ArrowInvalid:
-        raise DomainError(f"{path} is no csv table; is a quotation mark left open?") from None
+        raise DomainError(f"{path} is not a csv table; is a quotation mark left open?") from None
     if ragged:
         line = _line_of_ragged_row(data, len(names)) or ragged[0].number
         raise DomainError(f"{path}: line {line} has {ragged[0].actual_columns} fields, the header has {len(names)}")
@@ -235,8 +279,13 @@ def _index_of_value(attribute: Attribute, value: Any) -> int:
 
 def _code_of_text(attribute: Attribute, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 8 and int(text) < attribute.size):
-        raise DomainError(f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is none")
+        raise DomainError(f"attribute {attribute.name!r} takes candidate numbers below {attribute.size}; this text is not one")
     return int(text)
+
+
+def _code_of_value(attribute: Attribute, value: Any) -> int:
+    """A candidate number as frames hold it."""
+    return _code_of_text(attribute, str(value))
 
 
 def _fits(texts: Sequence[str], attribute: Attribute, read: Read) -> bool:

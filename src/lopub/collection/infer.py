@@ -7,9 +7,9 @@ from typing import Literal
 
 from lopub.collection.dataset import read_texts
 from lopub.contract.canonical import decimal_text
-from lopub.contract.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
+from lopub.contract.domain import INTEGER, NUMBER, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange, names_of
 from lopub.contract.texts import normalize
-from lopub.errors import DomainError
+from lopub.errors import DomainError, checks_options
 
 MOST_INFERRED = 256
 """Candidates of an inferred categorical attribute."""
@@ -21,10 +21,11 @@ Order = Literal["appearance", "natural"]
 _TRUTH = {"true", "True", "TRUE", "false", "False", "FALSE"}
 
 
+@checks_options
 def infer_domain(
     path: str | Path,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     order: Order = "appearance",
     most_candidates: int = MOST_INFERRED,
     n_bins: int = N_BINS,
@@ -35,7 +36,7 @@ def infer_domain(
     sorted. Numbers get n_bins bins of equal width.
     """
     table = read_texts(path)
-    names = list(columns) if columns is not None else table.column_names
+    names = list(names_of(columns)) if columns is not None else table.column_names
     for name in names:
         if name not in table.column_names:
             raise DomainError(f"{path} has no column {name!r}; its columns are {', '.join(table.column_names[:12])}")

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from lopub.contract.canonical import LARGEST_INTEGER, Json, decimal_text, without_defaults
-from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts
+from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
 from lopub.errors import CampaignError, DomainError
 
 MOST_CANDIDATES = 2**16
@@ -29,7 +29,7 @@ _TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists f
 _FALSE = ("false", "False", "FALSE", "0")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Attribute(ABC):
     """One question with its candidates, in order; a missing answer, if allowed, is the last of them."""
 
@@ -51,15 +51,18 @@ class Attribute(ABC):
         if n > MOST_CANDIDATES:
             raise DomainError(f"attribute {self.name!r} has {n:,} candidates; at most {MOST_CANDIDATES:,} are allowed: use bins")
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name), f"{self.size} candidates")
+
     @property
     @abstractmethod
     def answers(self) -> tuple[Value, ...]:
-        """The candidates but for the missing one, as values."""
+        """The candidates except the missing one, as values."""
 
     @property
     @abstractmethod
     def answer_texts(self) -> tuple[str, ...]:
-        """The candidates but for the missing one, as the texts that stand in tables and are hashed."""
+        """The candidates except the missing one, as the texts that stand in tables and are hashed."""
 
     @abstractmethod
     def _answer_index(self, value: Value) -> int:
@@ -71,15 +74,17 @@ class Attribute(ABC):
 
     @cached_property
     def candidates(self) -> tuple[Value, ...]:
+        """The answers in order, with None for a missing one last, where that is allowed."""
         return self.answers + ((None,) if self.missing else ())
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """One text a candidate; the missing one is the empty text."""
+        """One text per candidate; the missing one is the empty text."""
         return self.answer_texts + (("",) if self.missing else ())
 
     @property
     def size(self) -> int:
+        """How many candidates there are, the missing one included."""
         return self._n_answers + self.missing
 
     @property
@@ -124,7 +129,7 @@ class Attribute(ABC):
         return {}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Categorical(Attribute):
     """A choice among listed texts."""
 
@@ -135,6 +140,8 @@ class Categorical(Attribute):
     is_ordered: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.values, str):
+            raise DomainError(f"attribute {self.name!r} needs a list of values, got one text")
         values = check_texts(self.values, f"a value of attribute {self.name!r}", DomainError)
         object.__setattr__(self, "values", values)
         composed_texts(self, "labels")
@@ -183,7 +190,7 @@ class Categorical(Attribute):
         return {"categories": categories, "categoriesOrdered": self.is_ordered}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Boolean(Attribute):
     """No or yes, in this order."""
 
@@ -212,7 +219,7 @@ class Boolean(Attribute):
         return text in _TRUE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class IntegerRange(Attribute):
     """An integer from minimum to maximum, each one a candidate."""
 
@@ -253,14 +260,14 @@ class IntegerRange(Attribute):
 
     def _parsed(self, text: str) -> Value:
         if not INTEGER.fullmatch(text):
-            raise DomainError(f"attribute {self.name!r} takes an integer; this text is none")
+            raise DomainError(f"attribute {self.name!r} takes an integer; this text is not one")
         return int(text)
 
     def _constraints(self) -> dict[str, Json]:
         return {"minimum": self.minimum, "maximum": self.maximum}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Binned(Attribute):
     """A number in one of the bins (edge, next edge], the lowest edge included.
 
@@ -319,7 +326,7 @@ class Binned(Attribute):
         if text[0] in "[(":
             return text
         if not NUMBER.fullmatch(text):
-            raise DomainError(f"attribute {self.name!r} takes a number; this text is none")
+            raise DomainError(f"attribute {self.name!r} takes a number; this text is not one")
         return float(text)
 
     def _constraints(self) -> dict[str, Json]:
@@ -330,4 +337,5 @@ class Binned(Attribute):
 
 
 def few(names: tuple[str, ...]) -> str:
+    """The first names, for a message."""
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")

@@ -15,7 +15,7 @@ UNIT = 2**32
 """Probabilities and odds are integers over this."""
 
 LARGEST_EPSILON = 200
-"""Nothing is hidden long before this; above it a wish is a slip of the keyboard."""
+"""Nothing is hidden long before this; above it a request is a slip of the keyboard."""
 
 LARGEST_SHOWN = 14
 """Above this epsilon a factor e^epsilon is told as a power of ten."""
@@ -116,7 +116,7 @@ def exact_decimal(budget: float | int | str | Decimal, name: str) -> Decimal:
 
 
 def epsilon_decimal(epsilon: float | int | str | Decimal) -> Decimal:
-    """A wished epsilon as the exact decimal that was written; refuses what is no budget."""
+    """A requested epsilon as the exact decimal that was written; refuses what is no budget."""
     try:
         value = epsilon if isinstance(epsilon, Decimal) else Decimal(str(epsilon))
     except ArithmeticError:

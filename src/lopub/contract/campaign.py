@@ -15,6 +15,7 @@ from lopub.contract.domain import Domain
 from lopub.contract.fields import domain_from_json
 from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
 from lopub.contract.terms import Terms, check_translations, terms_from_json
+from lopub.contract.texts import one_line
 from lopub.contract.view import Losses, View, ViewRule, view_from_json
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.files import kind_of, write_whole
@@ -63,6 +64,10 @@ class Campaign:
             raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
         if self.longest_report > LONGEST_REPORT:
             raise CampaignError(f"a report could have {self.longest_report:,} bytes; at most {LONGEST_REPORT:,} are allowed")
+
+    def __repr__(self) -> str:
+        how = f"{self.mechanism.name} {'jointly' if self.jointly else 'separately'}"
+        return one_line(self, repr(self.terms.name), f"{len(self.domain)} attributes", how, f"epsilon {self.epsilon:.6g}")
 
     # ---- blocks
 
@@ -126,6 +131,7 @@ class Campaign:
         return (len(self.domain) + 7) // 8 if self.view.masked else 0
 
     def payload_bytes(self, view: View) -> int:
+        """Bytes of the payload of a report that covers this view."""
         return (sum(channel.width for channel in self.channels(view)) + 7) // 8
 
     @cached_property
@@ -163,7 +169,7 @@ class Campaign:
 
     @property
     def epsilon(self) -> float:
-        """The same as a double, rounded up."""
+        """Epsilon of a whole report as a double, rounded up."""
         return float_up(self.loss)
 
     def loss_of(self, name: str) -> Decimal:
@@ -172,7 +178,7 @@ class Campaign:
         return max(self._losses_of(self.domain.position(name)), default=Decimal(0))
 
     def epsilon_of(self, name: str) -> float:
-        """The same as a double, rounded up."""
+        """Epsilon of one attribute as a double, rounded up."""
         return float_up(self.loss_of(name))
 
     def _losses_of(self, position: int) -> list[Decimal]:
@@ -201,6 +207,7 @@ class Campaign:
         return bytes.fromhex(self.id)[:8]
 
     def to_json(self) -> dict[str, Json]:
+        """Everything that is in a campaign file."""
         privacy: dict[str, Json] = {
             "epsilon": decimal_up(self.loss),
             "randomize": "jointly" if self.jointly else "separately",
@@ -256,7 +263,7 @@ class Campaign:
         except OSError as error:
             raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
         if len(data) > LONGEST_FILE:
-            raise CampaignError(f"{path} is larger than {LONGEST_FILE:,} bytes; that is no campaign")
+            raise CampaignError(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign")
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:

@@ -36,7 +36,7 @@ def decimal_text(number: str | float | int, name: str) -> str:
         if not math.isfinite(double) or abs(double) > 1e15:
             raise InvalidOperation
     except (ValueError, TypeError, ArithmeticError):
-        raise DomainError(f"attribute {name!r} has a bin edge that is no number within 1e15 of zero") from None
+        raise DomainError(f"attribute {name!r} has a bin edge that is not a number within 1e15 of zero") from None
     shortest = repr(double)
     if number == shortest.removesuffix(".0") != "-0" and "e" not in shortest:
         return str(number)  # spelt as it should be, as in every campaign file
@@ -148,24 +148,29 @@ class Members:
         return len(self._left)
 
     def path(self, key: str) -> str:
+        """Where a member stands, for a message."""
         return f"{self._where}.{key}" if self._where else key
 
     def take(self, key: str) -> Json:
+        """A member of any type; refuses one that is missing."""
         if key not in self._left:
             raise CampaignError(f"{self.path(key)} is missing")
         return self._left.pop(key)
 
     def text(self, key: str, default: str | None = None) -> str:
+        """A member that must be a text."""
         if default is not None and key not in self._left:
             return default
         return text_at(self.take(key), self.path(key))
 
     def integer(self, key: str, default: int | None = None) -> int:
+        """A member that must be an integer."""
         if default is not None and key not in self._left:
             return default
         return integer_at(self.take(key), self.path(key))
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
+        """A member that must be true or false."""
         if default is not None and key not in self._left:
             return default
         value = self.take(key)
@@ -174,15 +179,18 @@ class Members:
         return value
 
     def items(self, key: str) -> list[Json]:
+        """A member that must be a list."""
         value = self.take(key)
         if not isinstance(value, list):
             raise CampaignError(f"{self.path(key)} must be a list")
         return value
 
     def members(self, key: str) -> "Members":
+        """A member that must be an object."""
         return Members(self.take(key), self.path(key))
 
     def texts(self, key: str) -> tuple[str, ...]:
+        """A member that must be a list of texts."""
         items = self.items(key)
         texts = tuple(item for item in items if isinstance(item, str))
         if len(texts) < len(items):
@@ -199,18 +207,21 @@ class Members:
         return {name: read(value, self.path(name)) for name, value in self._left.items()}
 
     def done(self) -> None:
+        """Refuse members that nobody has taken."""
         if self._left:
             name = min(self._left)
             raise CampaignError(f"{self.path(name)} is not known to format 1")
 
 
 def text_at(value: Json, where: str) -> str:
+    """The value, which must be a text."""
     if not isinstance(value, str):
         raise CampaignError(f"{where} must be a text")
     return value
 
 
 def integer_at(value: Json, where: str) -> int:
+    """The value, which must be an integer."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise CampaignError(f"{where} must be an integer")
     return value

@@ -1,7 +1,7 @@
 """What may be asked, and in which order: attributes with their candidates."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,11 +19,12 @@ from lopub.contract.attribute import (
     few,
 )
 from lopub.contract.canonical import Json
+from lopub.contract.texts import one_line
 from lopub.errors import DomainError, all_of
 
 MOST_ATTRIBUTES = 4096
 MOST_CANDIDATES_IN_ALL = 2**18
-"""Of all attributes together."""
+"""Candidates of all attributes together."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,27 @@ class Domain:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
+        """The attributes' names, in order."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
+        """How many candidates each attribute has, in order."""
         return tuple(attribute.size for attribute in self.attributes)
 
     def __len__(self) -> int:
         return len(self.attributes)
+
+    def __iter__(self) -> Iterator[Attribute]:
+        """The attributes, in order."""
+        return iter(self.attributes)
+
+    def __contains__(self, wanted: object) -> bool:
+        """Whether there is an attribute of this name, or this attribute."""
+        return wanted in self._position_of if isinstance(wanted, str) else wanted in self.attributes
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{len(self)} attributes: {few(self.names)}")
 
     def position(self, name: str) -> int:
         """Where the attribute stands; refuses a name that is not there."""
@@ -62,10 +76,12 @@ class Domain:
             raise DomainError(f"there is no attribute {name!r}; the {len(self)} attributes are {few(self.names)}")
         return self._position_of[name]
 
-    def positions(self, names: Iterable[str]) -> tuple[int, ...]:
-        return tuple(self.position(name) for name in names)
+    def positions(self, names: str | Iterable[str]) -> tuple[int, ...]:
+        """Where the attributes stand; a bare string is one name."""
+        return tuple(self.position(name) for name in names_of(names))
 
     def __getitem__(self, name: str) -> Attribute:
+        """The attribute of this name; refuses a name that is not there."""
         return self.attributes[self.position(name)]
 
     def indices(self, record: Mapping[str, Value]) -> tuple[int, ...]:
@@ -97,6 +113,15 @@ class Domain:
         return {"fields": [attribute.to_json() for attribute in self.attributes]}
 
 
+def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
+    """A list of names as a tuple; a bare string is one name, not its letters.
+
+    >>> names_of("age"), names_of(["age", "income"])
+    (('age',), ('age', 'income'))
+    """
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
 __all__ = [
     "INTEGER",
     "MOST_ATTRIBUTES",
@@ -109,4 +134,5 @@ __all__ = [
     "Domain",
     "IntegerRange",
     "Value",
+    "names_of",
 ]

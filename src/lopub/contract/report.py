@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 from lopub.contract.campaign import HEADER_BYTES, LONGEST_REPORT, Campaign
 from lopub.contract.mechanism import Channel
+from lopub.contract.texts import one_line
 from lopub.contract.view import View
 from lopub.errors import Reason, ReportRejected
 
@@ -31,8 +32,13 @@ class Report:
     mask: bytes
     """The view: attribute i in bit i & 7 of byte i >> 3; empty where every report covers everything."""
     payload: bytes
+    """The noisy bits of all blocks, one behind the other."""
+
+    def __repr__(self) -> str:
+        return one_line(self, f"campaign {self.campaign.hex()}…", f"slot {self.slot}", f"{len(self.payload)} bytes of payload")
 
     def to_bytes(self) -> bytes:
+        """The bytes that are sent and kept."""
         return bytes([VERSION]) + self.campaign + self.id + self.slot.to_bytes(4) + self.mask + self.payload
 
     @classmethod
@@ -111,7 +117,7 @@ class Report:
 
     @classmethod
     def from_members(cls, value: Any, campaign: Campaign) -> Self:
-        """The same of a JSON twin that was parsed already."""
+        """The report that a JSON twin stands for, where that was parsed already."""
         return cls.from_bytes(_wire_bytes(value, campaign), campaign)
 
 
@@ -164,14 +170,17 @@ def _refuse(reason: Reason, message: str) -> NoReturn:
 
 
 def base64url(data: bytes) -> str:
+    """The text that stands for bytes in JSON, without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def mask_of(view: View, n_bytes: int) -> bytes:
+    """The view as a mask: attribute i in bit i & 7 of byte i >> 3."""
     return sum(1 << position for position in view).to_bytes(n_bytes, "little")
 
 
 def view_of(mask: bytes) -> View:
+    """The view that a mask stands for."""
     bits = int.from_bytes(mask, "little")
     return tuple(position for position in range(8 * len(mask)) if bits >> position & 1)
 

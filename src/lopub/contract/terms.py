@@ -7,7 +7,7 @@ from datetime import date
 
 from lopub.contract.canonical import LARGEST_INTEGER, Json, Members, text_at, without_defaults
 from lopub.contract.domain import Domain
-from lopub.contract.texts import composed_texts
+from lopub.contract.texts import composed_texts, one_line
 from lopub.errors import CampaignError
 
 EPOCH = date(1970, 1, 1)
@@ -44,6 +44,7 @@ class Schedule:
         return range((self.opens - EPOCH).days, (self.closes - EPOCH).days + 1)
 
     def to_json(self) -> dict[str, Json]:
+        """The member `schedule` of a campaign."""
         return {"opens": str(self.opens), "closes": str(self.closes), "repeat": "once"}
 
 
@@ -65,6 +66,7 @@ class Translation:
         composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
     def to_json(self) -> dict[str, Json]:
+        """One member of `translations` in a campaign."""
         labels: dict[str, Json] = {name: dict(texts) for name, texts in self.labels.items()}
         members: dict[str, Json] = {
             "title": self.title,
@@ -127,7 +129,11 @@ class Terms:
             if len(language) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(language):
                 raise CampaignError(f"a language must be a tag such as en or pt-BR, got {language[:40]!r}")
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name))
+
     def to_json(self) -> dict[str, Json]:
+        """The members of a campaign that are its terms."""
         translations: dict[str, Json] = {language: text.to_json() for language, text in self.translations.items()}
         optional: dict[str, Json] = {
             "title": self.title,

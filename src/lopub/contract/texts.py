@@ -18,6 +18,8 @@ LONGEST_TEXT = 1000
 """Code points of a name or a value."""
 MOST_MARKS = 30
 """Combining marks in a row, as in Unicode's stream-safe text format."""
+LONGEST_REPR = 120
+"""Characters of a repr."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -190,3 +192,9 @@ FE54-FE66 FE68-FE6B FE70-FE74 FE76-FEFC FEFF FF01-FFBE FFC2-FFC7 FFCA-FFCF FFD2-
 2F800-2FA1D 30000-3134A E0001 E0020-E007F E0100-E01EF F0000-FFFFD 100000-10FFFD
 """
 """All code points of Unicode 14.0 whose general category is neither Cn nor Cs: DerivedGeneralCategory.txt of that version."""
+
+
+def one_line(noun: object, *facts: str) -> str:
+    """A repr that fits on a line: the class, and in brackets what one wants to know of the object first."""
+    text = f"{type(noun).__name__}({', '.join(facts)})"
+    return text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 2]}…)"

@@ -18,7 +18,8 @@ from lopub.contract.domain import Value
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, Report, mask_of, pack
 from lopub.contract.terms import EPOCH
-from lopub.device.keeping import CountingStore, FileStore, Spent, Store
+from lopub.contract.texts import one_line
+from lopub.device.keeping import ClientStore, CountingStore, FileStore, Spent
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
 
@@ -42,7 +43,7 @@ class Client:
         *,
         epsilon_cap: float | str | Decimal | None = None,
         lifetime_cap: float | str | Decimal | None = None,
-        store: Store | None = None,
+        store: ClientStore | None = None,
         respondent: str = "self",
     ) -> None:
         if epsilon_cap is not None and campaign.loss > exact_decimal(epsilon_cap, "epsilon_cap"):
@@ -50,7 +51,7 @@ class Client:
                 f"campaign {campaign.terms.name!r} has epsilon {decimal_up(campaign.loss)}; this app allows {epsilon_cap}"
             )
         self._campaign = campaign
-        self._store: Store = FileStore() if store is None else store
+        self._store: ClientStore = FileStore() if store is None else store
         self._person = hashlib.sha256(respondent.encode(errors="surrogatepass")).hexdigest()[:32]
         self._key = f"{campaign.id}-{self._person}"
         self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
@@ -58,6 +59,9 @@ class Client:
             raise CampaignError(
                 "lifetime_cap needs a store that keeps totals, as FileStore does; this one has no spent and charge"
             )
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self._campaign.terms.name), f"epsilon {self._campaign.epsilon:.6g}")
 
     def encode(self, record: Mapping[str, Value]) -> Report:
         """The respondent's report: made from this record, or the one that was made before."""

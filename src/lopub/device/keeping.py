@@ -54,7 +54,7 @@ class Spent:
     """Reports that are not in it: they were made before stores kept totals, and do not say their epsilon themselves."""
 
 
-class Store(Protocol):
+class ClientStore(Protocol):
     """Where finished reports are kept, by campaign and respondent."""
 
     def kept(self, key: str) -> bytes | None:
@@ -65,7 +65,7 @@ class Store(Protocol):
 
 
 @runtime_checkable
-class CountingStore(Store, Protocol):
+class CountingStore(ClientStore, Protocol):
     """A store that also adds up what its reports reveal, per respondent; a report that is deleted or withdrawn counts on."""
 
     def spent(self, person: str) -> Spent:

@@ -26,7 +26,7 @@ from urllib.request import getproxies, proxy_bypass
 from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import base64url, framed
-from lopub.errors import CampaignError, CollectorError, DomainError, Reason, ReportRejected, TryLater
+from lopub.errors import CampaignError, CollectorError, DomainError, Reason, ReportRejected, TryLater, checks_options
 
 REPORTS = "application/vnd.lopub.reports.v1"
 AGENT = "lopub"
@@ -113,6 +113,7 @@ def _is_loopback(host: str) -> bool:
 # ---- what can be asked of a collector
 
 
+@checks_options
 def fetch_campaign(url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> Campaign:
     """The campaign at this address; its bytes must have the hash that the address names."""
     address = Address.of(url, allow_plain_http=allow_plain_http)

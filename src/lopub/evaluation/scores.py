@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Domain
-from lopub.errors import DomainError
+from lopub.contract.domain import Domain, names_of
+from lopub.contract.texts import one_line
+from lopub.errors import DomainError, checks_options
 from lopub.evaluation.classifiers import CLASSIFIERS, LEAST_RECORDS, ClassifierScore, held_out, target_scores, thinned
 from lopub.evaluation.distance import Marginals, SetScore, WayScore, drawn_sets, marginals_of, mean, set_score
 from lopub.model.dependence import check_phi, threshold
@@ -54,6 +55,10 @@ class Evaluation:
     """The most dependent pairs of the real table, the most dependent first."""
     edges: Edges
     classifiers: tuple[ClassifierScore, ...]
+
+    def __repr__(self) -> str:
+        distances = ", ".join(f"{way.k}: {way.mean:.4f}" for way in self.ways)
+        return one_line(self, f"{self.n_real:,} real records", f"{self.n_synthetic:,} synthetic", f"mean AVD by k {distances}")
 
     @property
     def dependent_mean(self) -> float | None:
@@ -101,6 +106,7 @@ def _way_dict(way: WayScore) -> dict[str, Any]:
     }
 
 
+@checks_options
 def evaluate(
     real: Dataset,
     synthetic: Dataset,
@@ -108,7 +114,7 @@ def evaluate(
     most_sets: int = 200,
     phi: float = 0.2,
     n_dependent: int = 12,
-    targets: Sequence[str] | None = None,
+    targets: str | Sequence[str] | None = None,
     classifiers: bool = True,
     seed: int = 0,
     done: Done | None = None,
@@ -120,6 +126,7 @@ def evaluate(
     `chosen_targets`. done: told (steps done, steps in all) as it goes.
     """
     _check(real, synthetic, most_sets=most_sets, phi=phi, n_dependent=n_dependent, seed=seed)
+    targets = None if targets is None else names_of(targets)
     marginals = marginals_of(real, synthetic)
     named = _named_targets(real, marginals, targets) if classifiers else []
     n_targets = len(named) if targets is not None else min(MOST_TARGETS, len(named))

@@ -26,7 +26,7 @@ import numpy as np
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.view import View
-from lopub.errors import DomainError
+from lopub.errors import DomainError, checks_options
 from lopub.forecast.views import drawn_views, many_views
 from lopub.inference.joint import Probabilities
 from lopub.inference.moments import indistinct
@@ -41,8 +41,9 @@ MOST_WORK = 2**28
 about a second."""
 
 
+@checks_options
 def poisoning_bound(
-    campaign: Campaign, names: Sequence[str], *, n_reports: int, n_fake: int, share: float | None = None
+    campaign: Campaign, names: str | Sequence[str], *, n_reports: int, n_fake: int, share: float | None = None
 ) -> float:
     """The largest shift of a cell's debiased frequency by so many fake reports among n_reports honest ones.
 
@@ -50,7 +51,7 @@ def poisoning_bound(
     say, where as many of them as expected cover the attributes. share: the true share of the cell among honest people; then the
     largest shift on average over their noise.
     """
-    clique = tuple(sorted(set(campaign.domain.positions(tuple(names)))))
+    clique = tuple(sorted(set(campaign.domain.positions(names))))
     if n_reports < 0 or n_fake < 0 or n_reports + n_fake < 1:
         raise DomainError(f"n_reports and n_fake must be at least 0, and together at least 1, got {n_reports} and {n_fake}")
     views = {view: chance for view, chance in drawn_views(campaign).items() if set(clique) <= set(view)}

@@ -1,4 +1,4 @@
-"""From a wish to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
+"""From a request to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from lopub.contract.fields import attribute_from_json
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms, terms_from_json
 from lopub.contract.view import AllAttributes, ViewRule
-from lopub.errors import CampaignError, DomainError, StoreError, all_of
+from lopub.errors import CampaignError, DomainError, StoreError, all_of, checks_options
 from lopub.files import kind_of
 from lopub.forecast.design import ranked, usual_designs
 from lopub.laws import bulk_of
@@ -29,8 +29,9 @@ class FinishedCampaign(CampaignError):
     """A campaign where a draft of one is expected."""
 
 
+@checks_options
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class CampaignRequest:
     """What the maker of a campaign asks for. Exactly one of epsilon and flip_probability."""
 
     epsilon: float | str | Decimal | None = None
@@ -71,6 +72,7 @@ class Wish:
 
     @property
     def wants_filters(self) -> bool:
+        """Whether it says anything about Bloom filters."""
         return (self.n_bits, self.n_hashes, self.false_positive_rate) != (None, None, None)
 
 
@@ -164,15 +166,16 @@ def _terms(members: Members, mistakes: list[str]) -> Terms | None:
     return read(given) if len(mistakes) == before else None
 
 
-def make_campaign(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
-    """A campaign whose true epsilon is at most the wished one, and as near to it as its integers allow."""
-    campaign = _made(domain, terms, wish)
+@checks_options
+def make_campaign(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
+    """A campaign whose true epsilon is at most the requested one, and as near to it as its integers allow."""
+    campaign = _made(domain, terms, request)
     _ = campaign.id  # refuses one that is too large to be read back
     return campaign
 
 
-def _made(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
-    rule, mechanism, jointly = _choice(domain, wish)
+def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
+    rule, mechanism, jointly = _choice(domain, request)
     rule.check(domain.sizes, jointly)  # before anything is derived from it
 
     def build(mechanism: Mechanism) -> Campaign:
@@ -180,20 +183,20 @@ def _made(domain: Domain, terms: Terms, wish: Wish) -> Campaign:
 
     sizes = {"": rule.most_cells(domain.sizes)} if jointly else dict(zip(domain.names, domain.sizes, strict=True))
     n_blocks = (1,) if jointly else rule.view_sizes(len(domain))
-    return Mechanism.known[mechanism].made(wish, n_blocks, sizes, build)
+    return Mechanism.known[mechanism].made(request, n_blocks, sizes, build)
 
 
-def _choice(domain: Domain, wish: Wish) -> tuple[ViewRule, str, bool]:
-    """View, mechanism, jointly or not: as wished, and where the wish is silent, the best known choice."""
-    if wish.flip_probability is not None or wish.wants_filters or wish.kind.takes_filters:
-        return wish.view or AllAttributes(), wish.mechanism or PAPER, bool(wish.jointly)
-    best = best_known(domain, wish.budget)
-    mechanism = wish.mechanism or (wish.view.usual_mechanism if wish.view else "") or best[1]
-    rule = wish.view
+def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bool]:
+    """View, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
+    if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
+        return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
+    best = best_known(domain, request.budget)
+    mechanism = request.mechanism or (request.view.usual_mechanism if request.view else "") or best[1]
+    rule = request.view
     if rule is None:
         bulk = bulk_of(Mechanism.known[mechanism])
-        rule = best[0] if mechanism == best[1] else bulk.usual_view(domain.sizes, float(wish.budget))
-    jointly = wish.jointly if wish.jointly is not None else rule.usually_jointly(len(domain))
+        rule = best[0] if mechanism == best[1] else bulk.usual_view(domain.sizes, float(request.budget))
+    jointly = request.jointly if request.jointly is not None else rule.usually_jointly(len(domain))
     return rule, mechanism, jointly
 
 

@@ -17,7 +17,7 @@ from lopub.contract.view import View
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 from lopub.inference.readers import Reader, reader_of
 from lopub.laws import Answers, bulk_of
 
@@ -78,9 +78,9 @@ class Basis(ABC):
         """At least the counts of attributes, or of whole views: bits are counted much faster without their overlaps."""
 
     @cached_property
-    def moments(self) -> Moments:
+    def moments(self) -> MomentEquations:
         """What the counts say as linear equations."""
-        return Moments(self.counts)
+        return MomentEquations(self.counts)
 
     @property
     @abstractmethod

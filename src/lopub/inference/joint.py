@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.domain import Attribute, Domain, Value
+from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError
 from lopub.files import write_whole
 
@@ -48,7 +49,7 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class JointDistribution:
-    """P(A_C). probabilities: one axis an attribute, in the order of `attributes`; sums to one, never negative."""
+    """P(A_C). probabilities: one axis per attribute, in the order of `attributes`; sums to one, never negative."""
 
     attributes: tuple[Attribute, ...]
     probabilities: Probabilities
@@ -67,16 +68,26 @@ class JointDistribution:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The names of the attributes, in the order of the axes."""
         return tuple(attribute.name for attribute in self.attributes)
 
     @property
     def domain(self) -> Domain:
+        """The attributes as a domain of their own."""
         return Domain(self.attributes)
+
+    def __getitem__(self, answers: Value | tuple[Value, ...]) -> float:
+        """The probability of a cell: `joint["young", "high"]`, one answer per attribute, in the order of the axes."""
+        given = answers if isinstance(answers, tuple) else (answers,)
+        if len(given) != len(self.attributes):
+            raise DomainError(f"a cell needs one answer for each of {', '.join(self.names)}, got {len(given)}")
+        pairs = zip(self.attributes, given, strict=True)
+        return float(self.probabilities[tuple(attribute.index(answer) for attribute, answer in pairs)])
 
     # ---- algebra
 
-    def marginal(self, names: Sequence[str]) -> "JointDistribution":
-        """The joint of some of the attributes, in the order given."""
+    def marginal(self, names: str | Sequence[str]) -> "JointDistribution":
+        """The joint of some of the attributes, in the order given; a single name is one attribute."""
         positions = self.domain.positions(names)
         if len(set(positions)) < len(positions):
             raise DomainError("a marginal names the same attribute twice")
@@ -141,51 +152,54 @@ class JointDistribution:
         errors = np.full(self.probabilities.size, np.nan) if self.standard_errors is None else self.standard_errors.reshape(-1)
         return list(zip(texts, self.probabilities.reshape(-1).tolist(), errors.tolist(), strict=True))
 
-    def to_csv(self, path: str | Path | None = None, *, force: bool = False) -> str:
-        """One row a cell: its values, probability, standard error. Written to the path if one is given."""
+    def to_csv(self) -> str:
+        """The text of a csv file, one row per cell: its values, probability, standard error."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([*self.names, "probability", "standard_error"])
         for values, probability, error in self.rows():
             writer.writerow([*values, repr(probability), "" if np.isnan(error) else repr(error)])
-        if path is not None:
-            write_whole(Path(path), text.getvalue().encode(), force=force)
         return text.getvalue()
 
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write all cells as csv, whole or not at all; an existing file is refused unless forced."""
+        write_whole(Path(path), self.to_csv().encode(), force=force)
+
     @classmethod
-    def from_csv(cls, path: str | Path, domain: Domain) -> "JointDistribution":
-        """The joint that `to_csv` wrote; cells that are not listed have probability 0."""
-        try:
-            with open(path, newline="", encoding="utf-8-sig") as file:
-                rows = list(csv.reader(file))
-        except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from None
-        except (UnicodeDecodeError, csv.Error):
-            raise DomainError(f"{path} is no csv table") from None
+    def load(cls, path: str | Path, domain: Domain) -> "JointDistribution":
+        """The joint in a csv file, with standard errors where it has them; cells that are not listed have probability 0."""
+        rows = _csv_rows(path)
         if not rows or "probability" not in rows[0]:
             raise DomainError(f"{path} has no column 'probability'")
         width = rows[0].index("probability")
         if not width:
             raise DomainError(f"{path} names no attribute before its column 'probability'")
         attributes = tuple(domain[name] for name in rows[0][:width])
-        probabilities = np.full(tuple(attribute.size for attribute in attributes), np.nan)
+        shape = tuple(attribute.size for attribute in attributes)
+        probabilities, errors = np.full(shape, np.nan), np.full(shape, np.nan)
+        has_errors = rows[0][width + 1 :] == ["standard_error"]
         for number, row in enumerate(rows[1:], start=2):
             try:
                 cell = tuple(a.index(a.parse(text)) for a, text in zip(attributes, row, strict=False))
                 if not np.isnan(probabilities[cell]):
                     raise DomainError("twice")
                 probabilities[cell] = float(row[width])
+                errors[cell] = float(row[width + 1] or "nan") if has_errors else np.nan
             except (DomainError, ValueError, IndexError):
                 raise DomainError(
                     f"{path}: line {number} is not a cell of {', '.join(rows[0][:width])} with a probability, or comes twice"
                 ) from None
         try:
-            return cls(attributes, np.nan_to_num(probabilities))
+            return cls(attributes, np.nan_to_num(probabilities), None if np.isnan(errors).all() else errors)
         except DomainError as error:
             raise DomainError(f"{path}: {error}") from None
 
     def _largest(self, n: int) -> list[tuple[tuple[str, ...], float, float]]:
         return sorted(self.rows(), key=lambda row: -row[1])[:n]
+
+    def __repr__(self) -> str:
+        fit = f"{self.fit.method} from {self.fit.n_reports:,} reports" if self.fit.n_reports else self.fit.method
+        return one_line(self, ", ".join(self.names), f"{self.probabilities.size:,} cells", fit)
 
     def __str__(self) -> str:
         lines = [f"P({', '.join(self.names)}), the largest of {self.probabilities.size:,} cells"]
@@ -203,6 +217,16 @@ class JointDistribution:
             cells = [*(value or "(missing)" for value in values), f"{probability:.4f}", shown]
             body += f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _csv_rows(path: str | Path) -> list[list[str]]:
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            return list(csv.reader(file))
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise DomainError(f"{path} is not a csv table") from None
 
 
 def interval(probability: float, standard_error: float) -> tuple[float, float]:

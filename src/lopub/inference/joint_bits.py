@@ -22,7 +22,7 @@ from lopub.inference.dense import Dense
 from lopub.inference.evidence import EVERY_FOLD, Evidence, Part
 from lopub.inference.factorised import likelihood_of, overlaps_of
 from lopub.inference.joint import Probabilities, raked
-from lopub.inference.moments import Moments
+from lopub.inference.moments import MomentEquations
 from lopub.inference.shrunk import shrunk
 from lopub.inference.spread import AT_ZERO, MOST_CELLS, RIDGE
 
@@ -228,7 +228,7 @@ def _raked(joint: Probabilities, view: View, marginals: dict[int, Probabilities]
     return raked(joint, axes, [marginals[position] for position in view], sweeps=10, tolerance=1e-7)
 
 
-def _start(moments: Moments, position: int, size: int) -> Probabilities:
+def _start(moments: MomentEquations, position: int, size: int) -> Probabilities:
     """The linear estimate; EM cannot bring a zero back, so every candidate is left a little. Uniform where there is none."""
     if not moments.knows((position,)):
         return np.full(size, 1 / size)

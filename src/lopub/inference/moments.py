@@ -60,7 +60,7 @@ def _second_moments(law: Law, n_ones: int | None, marginal: Probabilities) -> Pr
     return np.block([[np.ones((1, 1)), means[None, :]], [means[:, None], both]])
 
 
-class Moments:
+class MomentEquations:
     """What counts say about attributes and pairs, each marginal estimated once."""
 
     def __init__(self, counts: Counts) -> None:

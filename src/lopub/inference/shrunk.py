@@ -38,7 +38,7 @@ FINISH = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Shrunk:
+class ShrunkFit:
     """joint: raked to the marginals. gain: held-out log-likelihood over the product, in nats, 0 where the product is best."""
 
     joint: Probabilities
@@ -47,7 +47,7 @@ class Shrunk:
     fit: Result
 
 
-def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> Shrunk:
+def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> ShrunkFit:
     """The joint with the best held-out strength, fitted to all reports, then raked to the one-way marginals.
 
     The marginals come from more reports than the joint, so they are the better known part; raking keeps what the joint
@@ -57,12 +57,12 @@ def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> Shrunk:
     strength, gain, start = chosen_strength(evidence, prior)
     if np.isinf(strength):
         value = evidence.log_likelihood(prior)
-        return Shrunk(prior, 0.0, strength, Result(prior, True, 0, (value,)))
+        return ShrunkFit(prior, 0.0, strength, Result(prior, True, 0, (value,)))
     exact = em_map(evidence, prior, strength, exact=True)
     found = fitted(evidence, prior, strength, start)
     fit = settled(exact, found, tolerance=TOLERANCE, most=MOST_EVALUATIONS, finish=FINISH)
     axes = [(axis,) for axis in range(prior.ndim)]
-    return Shrunk(raked(fit.joint, axes, marginals), gain, strength, fit)
+    return ShrunkFit(raked(fit.joint, axes, marginals), gain, strength, fit)
 
 
 def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, float, Probabilities]:

@@ -5,22 +5,21 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, names_of
+from lopub.contract.texts import one_line
 from lopub.contract.view import View
-from lopub.errors import DomainError, NoiseWarning, TooFewReports
+from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.basis import Basis, CountsAlone, Reports
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
-from lopub.inference.methods import LINEAR, METHODS, Estimator, check_pairs_only
+from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import expected_error
 
@@ -68,31 +67,33 @@ class Study:
 
     def __repr__(self) -> str:
         made_of = "reports" if self.has_reports else "counted reports"
-        return f"Study({self.campaign.terms.name!r}, {len(self.domain)} attributes, {len(self):,} {made_of})"
+        return one_line(self, repr(self.campaign.terms.name), f"{len(self.domain)} attributes", f"{len(self):,} {made_of}")
 
     # ---- by name
 
-    def estimate(self, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
-        """The joint of these attributes, in the order given. method, options: see the function `lopub.estimate`."""
-        return self.joint_of(self.clique(names), method, **options)
+    def estimate(self, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
+        """The joint of these attributes, in the order given; a single name is one attribute."""
+        return self.joint_of(self.clique(names), method)
 
     def pairs(
         self,
-        names: Sequence[str] | None = None,
-        method: str = "shrunk",
+        names: str | Sequence[str] | None = None,
+        method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
         done: Callable[[int], None] | None = None,
-        **options: Any,
     ) -> dict[tuple[str, str], JointDistribution]:
         """The joints of all pairs of these attributes, in the order given, or of all, in the campaign's; on all cores.
         done: told after each pair how many are."""
-        positions = self._positions(self.campaign.domain.names if names is None else names)
-        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, done=done, **options)
+        positions = self._positions(self.campaign.domain.names if names is None else names_of(names))
+        if names is not None and len(positions) < 2:
+            raise DomainError(f"names must list at least two attributes to make a pair, got {len(positions)}")
+        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, done=done)
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
 
-    def clique(self, names: Sequence[str]) -> View:
+    def clique(self, names: str | Sequence[str]) -> View:
         """The positions of these attributes, in the order given, checked."""
+        names = names_of(names)
         if not names:
             raise DomainError("name at least one attribute to estimate")
         positions = self._positions(names)
@@ -115,18 +116,18 @@ class Study:
             if not self.n_covering((self.domain.position(name),)):
                 raise TooFewReports(f"no report covers attribute {name!r}")
 
-    def warn_of_noise(self, names: Sequence[str]) -> None:
+    def warn_of_noise(self, names: str | Sequence[str]) -> None:
         """Warn where the reports are too noisy to say anything about these attributes together."""
         own = self._own(self.clique(names))
         if not self._basis.n_covering(own) or not self.has_likelihood:
             return
         error = expected_error(self._basis.evidence(own))
         if error is not None and error >= HOPELESS:
-            about, shown = ", ".join(names), min(error, 1.0)
+            about, shown = ", ".join(names_of(names)), min(error, 1.0)
             warnings.warn(
                 f"the reports say almost nothing about {about}: the expected AVD is {shown:.2f} of at most 1",
                 NoiseWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # ---- what there is
@@ -197,25 +198,24 @@ class Study:
 
     # ---- cliques of positions
 
-    def joint_of(self, clique: View, method: str = "shrunk", **options: Any) -> JointDistribution:
+    def joint_of(self, clique: View, method: str | Estimator = "shrunk") -> JointDistribution:
         """The joint of a clique, with its attributes in the clique's order."""
         with one_blas_thread():
-            return self._joint_of(clique, method, options)
+            return self._joint_of(clique, estimator_of(method))
 
     def joints(
         self,
         cliques: Sequence[View],
-        method: str = "shrunk",
+        method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
         done: Callable[[int], None] | None = None,
-        **options: Any,
     ) -> list[JointDistribution]:
         """The joints of many cliques, on all cores. done: told after each how many are."""
-        self.marginals, self._estimator(method)
-        found = []
+        estimator, found = estimator_of(method), []
+        self.marginals  # noqa: B018 (estimated here, once, before the threads ask for them)
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-            for joint in pool.map(lambda clique: self._joint_of(clique, method, options), cliques):
+            for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)
                 if done:
                     done(len(found))
@@ -244,22 +244,20 @@ class Study:
         """The campaign's positions of a clique, ascending, as reports and counts are asked."""
         return tuple(sorted(self._place[position] for position in clique))
 
-    def _joint_of(self, clique: View, method: str, options: dict[str, Any]) -> JointDistribution:
+    def _joint_of(self, clique: View, estimator: Estimator) -> JointDistribution:
         names = [self.domain.names[position] for position in clique]
         self.check_covered(names)
-        return self._estimated(self._own(clique), method, options).in_order(names)
+        return self._estimated(self._own(clique), estimator).in_order(names)
 
     # ---- how a clique is estimated, at the campaign's positions
 
-    def _estimated(self, own: View, method: str, options: dict[str, Any]) -> JointDistribution:
-        estimator = self._estimator(method)
-        if method == "product" or (len(own) == 1 and method == "shrunk"):
-            marginal = METHODS["product"](self._basis, own)
-            return replace(marginal, fit=replace(marginal.fit, method=method))
-        self._check_counts_suffice(own, method)
-        if self._basis.n_covering(own) or method == "lasso":
-            return estimator(self._basis, own, **options)
-        return self._from_parts(own, method, options)
+    def _estimated(self, own: View, estimator: Estimator) -> JointDistribution:
+        if estimator.name == "product" or (len(own) == 1 and estimator.name == "shrunk"):
+            return estimator(self._basis, own)
+        self._check_counts_suffice(own, estimator.name)
+        if self._basis.n_covering(own) or estimator.name == "lasso":
+            return estimator(self._basis, own)
+        return self._from_parts(own, estimator)
 
     def _check_counts_suffice(self, own: View, method: str) -> None:
         """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
@@ -268,21 +266,16 @@ class Study:
         if method not in LINEAR:
             self._basis.check(own)
 
-    def _estimator(self, method: str) -> Estimator:
-        if method not in METHODS:
-            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-        return METHODS[method]
-
-    def _from_parts(self, own: View, method: str, options: dict[str, Any]) -> JointDistribution:
+    def _from_parts(self, own: View, estimator: Estimator) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
         covered = {tuple(p for p in own if p in view) for view in self._basis.views}
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
-        joints = [self._estimated(part, method, options) for part in largest]
+        joints = [self._estimated(part, estimator) for part in largest]
         axes = [tuple(own.index(position) for position in part) for part in largest]
         start = product_of([self._basis.marginal(position) for position in own])
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
         attributes = tuple(self.campaign.domain.attributes[position] for position in own)
-        fit = Fit(method=method, n_reports=self._basis.n_touching(own), identified=False)
+        fit = Fit(method=estimator.name, n_reports=self._basis.n_touching(own), identified=False)
         return JointDistribution(attributes, fitted, None, fit)
 
 
@@ -295,19 +288,27 @@ def _repeated(names: Sequence[str]) -> str:
     return next(name for name in names if list(names).count(name) > 1)
 
 
-def estimate(data: ReportBatch | Counts, names: Sequence[str], method: str = "shrunk", **options: Any) -> JointDistribution:
+@checks_options
+def estimate(data: ReportBatch | Counts, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
     """The joint distribution of some attributes, from noisy reports, or from their counts, alone.
 
-    method: "shrunk" (the default), "em", "moments", "product", or the paper's "lasso" and "hybrid". Options of "em": start
-    ("uniform" or "product"), stop ("change" or "paper"), tolerance, most_evaluations, accelerate; of "lasso" and "hybrid": alpha.
+    names: in the order of the result's axes; a single name is one attribute. method: "shrunk" (the default), "em", "moments",
+    "product", or the paper's "lasso" and "hybrid"; or an estimator with options of its own, such as `Em(start="product")`.
     """
     study = Study(data)
     study.warn_of_noise(names)
-    return study.estimate(names, method, **options)
+    return study.estimate(names, method)
 
 
+@checks_options
 def estimate_pairs(
-    data: ReportBatch | Counts, names: Sequence[str] | None = None, method: str = "shrunk", **options: Any
+    data: ReportBatch | Counts,
+    names: Sequence[str] | None = None,
+    method: str | Estimator = "shrunk",
+    *,
+    workers: int | None = None,
+    done: Callable[[int], None] | None = None,
 ) -> dict[tuple[str, str], JointDistribution]:
-    """The joints of all pairs of some attributes, or of all, on all cores."""
-    return Study(data).pairs(names, method, **options)
+    """The joints of all pairs of some attributes, or of all. workers: threads, one per core unless given. done: told after each
+    pair how many there are."""
+    return Study(data).pairs(names, method, workers=workers, done=done)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from lopub.errors import DomainError
+from lopub.errors import DomainError, checks_options
 from lopub.inference.joint import Probabilities
 
 Pair = tuple[int, int]
@@ -43,6 +43,7 @@ class DependencyGraph:
         return self.n_pairs - len(self.strengths)
 
 
+@checks_options
 @dataclass(frozen=True)
 class Pruning:
     """Which attributes' pairs are looked at (Algorithm 5); all other pairs are decided without.

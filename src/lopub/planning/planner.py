@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
-from lopub.errors import CampaignError, DomainError, TooFewReports
+from lopub.contract.texts import one_line
+from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
 from lopub.forecast.design import Score, designs, ranked
 from lopub.laws.designs import Design
 from lopub.planning.population import Population
@@ -67,8 +67,13 @@ class Plan:
     """Whether the population's answers depend on each other."""
     options: tuple[Option, ...]
 
+    def __repr__(self) -> str:
+        how = f"best: {self.best.design}"
+        return one_line(self, f"{self.people:,} people", f"epsilon {self.epsilon:g}", f"goal {self.goal}", how)
+
     @property
     def best(self) -> Option:
+        """The option that is chosen."""
         return self.options[0]
 
     @property
@@ -125,6 +130,7 @@ class Plan:
         return campaign_for(self.best.design, Population.uniform(self.domain), self.epsilon, terms)
 
 
+@checks_options
 def plan(
     domain: Domain,
     *,
@@ -153,16 +159,20 @@ def plan(
         if one in tries:
             if told:
                 told(str(one.design))
-            trial = _trial(one.design, crowd, goal, people=people, epsilon=epsilon, seed=seed, weights=own)
+            trial = tried(
+                one.design,
+                crowd,
+                people=people,
+                epsilon=epsilon,
+                seed=seed,
+                most_pairs=0 if goal == "marginals" else MOST_PAIRS,
+                weights=own,
+                with_table=goal == "table",
+            )
         size = campaign_for(one.design, crowd, epsilon).longest_report
         options.append(Option(one.design, one, trial, size))
     options.sort(key=lambda option: (option.trial is None, _rank(option, goal, people, crowd)))
     return Plan(domain, people, epsilon, goal, crowd.label, crowd.table is not None, tuple(options))
-
-
-def _trial(design: Design, crowd: Population, goal: str, **options: Any) -> Trial:
-    n_pairs = 0 if goal == "marginals" else MOST_PAIRS
-    return tried(design, crowd, most_pairs=n_pairs, with_table=goal == "table", **options)
 
 
 def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:
@@ -190,13 +200,35 @@ def _rank(option: Option, goal: str, people: int, crowd: Population) -> float:
     return option.error(goal, people) + lost
 
 
-def people_needed(domain: Domain, *, epsilon: float, error: float, goal: str = "pairs", **options: Any) -> int:
+@checks_options
+def people_needed(
+    domain: Domain,
+    *,
+    epsilon: float,
+    error: float,
+    goal: str = "pairs",
+    population: Population | None = None,
+    weights: Mapping[str, float] | None = None,
+    n_tried: int = N_TRIED,
+    seed: int = 0,
+    told: Callable[[str], None] | None = None,
+) -> int:
     """How many people it takes for a wanted error: the least, within a fifth, for which a plan's trial reaches it."""
     _check(1, epsilon, goal)
     _check_error(error)
 
     def at(people: float) -> Plan:
-        return plan(domain, people=math.ceil(people), epsilon=epsilon, goal=goal, **options)
+        return plan(
+            domain,
+            people=math.ceil(people),
+            epsilon=epsilon,
+            goal=goal,
+            population=population,
+            weights=weights,
+            n_tried=n_tried,
+            seed=seed,
+            told=told,
+        )
 
     found = _least(at, FIRST_PEOPLE, PEOPLE_BOUNDS, error)
     if isinstance(found, Plan):
@@ -207,13 +239,35 @@ def people_needed(domain: Domain, *, epsilon: float, error: float, goal: str = "
     return math.ceil(found)
 
 
-def epsilon_needed(domain: Domain, *, people: int, error: float, goal: str = "pairs", **options: Any) -> float:
+@checks_options
+def epsilon_needed(
+    domain: Domain,
+    *,
+    people: int,
+    error: float,
+    goal: str = "pairs",
+    population: Population | None = None,
+    weights: Mapping[str, float] | None = None,
+    n_tried: int = N_TRIED,
+    seed: int = 0,
+    told: Callable[[str], None] | None = None,
+) -> float:
     """The epsilon it takes for a wanted error with so many people, found in the same way."""
     _check(people, 1.0, goal)
     _check_error(error)
 
     def at(epsilon: float) -> Plan:
-        return plan(domain, people=people, epsilon=epsilon, goal=goal, **options)
+        return plan(
+            domain,
+            people=people,
+            epsilon=epsilon,
+            goal=goal,
+            population=population,
+            weights=weights,
+            n_tried=n_tried,
+            seed=seed,
+            told=told,
+        )
 
     found = _least(at, FIRST_EPSILON, EPSILONS, error)
     if isinstance(found, Plan):

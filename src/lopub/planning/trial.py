@@ -12,7 +12,7 @@ from lopub.collection.simulation import simulate
 from lopub.contract.campaign import Campaign
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd
 from lopub.laws import bulk_of
@@ -44,8 +44,8 @@ class Trial:
 
 
 def campaign_for(design: Design, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
-    wish = Wish(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
-    return make_campaign(population.domain, terms or Terms(name="plan"), wish)
+    request = CampaignRequest(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
+    return make_campaign(population.domain, terms or Terms(name="plan"), request)
 
 
 def affordable(design: Design, n_attributes: int) -> bool:

@@ -1,6 +1,5 @@
 """From reports to a publication: the stages in order, once, and the files."""
 
-from lopub.release.stages import STRUCTURES, Publication, Settings, publish
-from lopub.release.writer import write_publication
+from lopub.release.stages import STRUCTURES, Publication, PublishSettings, publish, published
 
-__all__ = ["STRUCTURES", "Publication", "Settings", "publish", "write_publication"]
+__all__ = ["STRUCTURES", "Publication", "PublishSettings", "publish", "published"]

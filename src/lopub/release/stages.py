@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +13,10 @@ from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange
-from lopub.errors import DomainError, NeedsReports, Reason
+from lopub.contract.texts import one_line
+from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
-from lopub.inference import METHODS, Study
+from lopub.inference import Estimator, Study, estimator_of
 from lopub.inference.joint import JointDistribution
 from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
@@ -25,6 +28,7 @@ from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
 
 Structure = Literal["calibrated", "paper"]
+Numbers = Literal["label", "draw"]
 STRUCTURES: tuple[Structure, ...] = ("calibrated", "paper")
 PHI = 0.2
 """The paper's dependency degree, where none is given."""
@@ -45,24 +49,26 @@ Progress = Callable[[str, int, int], None]
 """Told which stage it is, and how much of it is done out of how much."""
 
 
+@checks_options
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class PublishSettings:
     """How a publication is made."""
 
-    method: str = "shrunk"
+    method: str | Estimator = "shrunk"
+    """How joints are estimated: a name, or an estimator with options of its own."""
     structure: Structure = "calibrated"
+    """How dependence is found: by held-out gain, or by mutual information as in the paper."""
     phi: float | None = None
     """Dependency degree of structure paper; PHI unless given."""
     pruning: Pruning | None = None
-    stop: Literal["change", "paper"] = "change"
-    """When em and hybrid end: once no cell changes any more, or as the paper's Algorithm 1 does, which is sooner."""
+    """Which pairs structure paper looks at; None: all."""
     most_cells: int | None = None
     """Cells of the largest clique joint; None: from the number of reports."""
     rows: int | None = None
     """Records of the synthetic table; None: as many as reports."""
     copies: int = 1
     """How many independent synthetic tables."""
-    numbers: Literal["label", "draw"] = "label"
+    numbers: Numbers = "label"
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
 
@@ -71,20 +77,14 @@ class Settings:
             check_phi(self.phi)
         if self.structure not in STRUCTURES:
             raise DomainError(f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}")
-        if self.method not in METHODS:
-            raise DomainError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.structure == "calibrated" and self.method != "shrunk":
+        if self.structure == "calibrated" and self.estimator.name != "shrunk":
             raise DomainError(
-                f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.method}; "
+                f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.estimator.name}; "
                 "use structure paper"
             )
         if self.structure != "paper" and (self.pruning is not None or self.phi is not None):
             what = "pruning" if self.pruning is not None else "phi"
             raise DomainError(f"{what} is a part of structure paper")
-        if self.stop not in ("change", "paper"):
-            raise DomainError(f"stop must be change or paper, got {self.stop!r}")
-        if self.stop == "paper" and self.method not in ("em", "hybrid"):
-            raise DomainError(f"stop paper is for method em or hybrid, not {self.method}")
         if self.rows is not None and self.rows < 1:
             raise DomainError(f"rows must be at least 1, got {self.rows}")
         if self.rows is not None and self.rows > MOST_ROWS:
@@ -98,10 +98,10 @@ class Settings:
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
 
-    @property
-    def estimator_options(self) -> dict[str, Any]:
-        """What the method is told beyond its defaults."""
-        return {"stop": "paper", "accelerate": False} if self.stop == "paper" else {}
+    @cached_property
+    def estimator(self) -> Estimator:
+        """The estimator that `method` is, or names."""
+        return estimator_of(self.method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -109,7 +109,7 @@ class Publication:
     """All that is published. Attributes count in the order of their names, but for the table, which has the campaign's."""
 
     campaign: Campaign
-    settings: Settings
+    settings: PublishSettings
     n_reports: int
     refused: Mapping[Reason, int]
     first_slot: int | None
@@ -145,27 +145,71 @@ class Publication:
 
     @property
     def names(self) -> tuple[str, ...]:
+        """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
+        reports and settings give the same bytes. An existing publication is refused unless forced."""
+        from lopub.release.writer import save_publication  # the files know the publication, not the other way round
 
-@one_blas_thread()
+        save_publication(self, path, force=force)
+
+    def __repr__(self) -> str:
+        edges = f"{len(self.graph.edges)} dependent pairs"
+        made = f"{len(self.synthetic):,} synthetic records"
+        return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", edges, made)
+
+
+@checks_options
 def publish(
     data: ReportBatch | Counts,
     *,
-    margins: Sequence[JointDistribution] = (),
+    method: str | Estimator = PublishSettings.method,
+    structure: Structure = PublishSettings.structure,
+    phi: float | None = PublishSettings.phi,
+    pruning: Pruning | None = PublishSettings.pruning,
+    most_cells: int | None = PublishSettings.most_cells,
+    rows: int | None = PublishSettings.rows,
+    copies: int = PublishSettings.copies,
+    numbers: Numbers = PublishSettings.numbers,
+    seed: int = PublishSettings.seed,
+    margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
-    **settings: Any,
 ) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    margins: known from elsewhere, such as a census: they take the place of what is estimated, and the rest is raked to them.
-    settings: method, structure ("calibrated" or "paper"), phi and pruning (of the paper's structure), most_cells, rows, copies,
-    numbers ("label" or "draw"), stop (of em and hybrid), seed; see `Settings`.
+    The options from method to seed are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
+    such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the stage, and how
+    much of it is done out of how much.
     """
-    chosen = Settings(**settings)
+    settings = PublishSettings(
+        method=method,
+        structure=structure,
+        phi=phi,
+        pruning=pruning,
+        most_cells=most_cells,
+        rows=rows,
+        copies=copies,
+        numbers=numbers,
+        seed=seed,
+    )
+    return published(data, settings, margins=margins, progress=progress)
+
+
+@one_blas_thread()
+def published(
+    data: ReportBatch | Counts,
+    chosen: PublishSettings,
+    *,
+    margins: JointDistribution | Sequence[JointDistribution] = (),
+    progress: Progress | None = None,
+) -> Publication:
+    """What `publish` gives, from settings that were made before: all stages, in order."""
     told = progress or (lambda stage, n, total: None)
-    study, known = Study(data), Margins.of(margins, data.campaign.domain)
-    if not study.has_likelihood and chosen.method not in ("moments", "product"):
+    given = [margins] if isinstance(margins, JointDistribution) else margins
+    study, known = Study(data), Margins.of(given, data.campaign.domain)
+    if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(study)
     growing = GrowingGraph(study.domain.sizes, cap)
@@ -210,7 +254,7 @@ def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterato
             yield from statistics_of(attribute, shares, covariance)
 
 
-def _synthesized(study: Study, model: TreeModel, settings: Settings, copy: int, told: Progress) -> Dataset:
+def _synthesized(study: Study, model: TreeModel, settings: PublishSettings, copy: int, told: Progress) -> Dataset:
     told("synthesizing", copy, settings.copies)
     return _drawn(study, model, settings.rows if settings.rows is not None else len(study), [settings.seed, copy])
 
@@ -235,15 +279,13 @@ def _default_cap(study: Study) -> int:
 
 
 def _dependences(
-    study: Study, known: Margins, marginals: Sequence[JointDistribution], settings: Settings, told: Progress
+    study: Study, known: Margins, marginals: Sequence[JointDistribution], settings: PublishSettings, told: Progress
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
     """The pairs that were estimated, and which of them depend on each other."""
     shares = [marginal.probabilities for marginal in marginals]
     phi = PHI if settings.phi is None else settings.phi
     wanted = pairs_to_check(shares, phi, settings.pruning)
-    joints = study.joints(
-        wanted, settings.method, done=lambda n: told("estimating pairs", n, len(wanted)), **settings.estimator_options
-    )
+    joints = study.joints(wanted, settings.estimator, done=lambda n: told("estimating pairs", n, len(wanted)))
     pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
     given = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
     if settings.structure == "calibrated":
@@ -257,7 +299,7 @@ def _model(
     study: Study,
     known: Margins,
     marginals: Sequence[JointDistribution],
-    settings: Settings,
+    settings: PublishSettings,
     growing: GrowingGraph,
     pairs: Mapping[Pair, JointDistribution],
     told: Progress,
@@ -272,9 +314,8 @@ def _model(
         told("fitting cliques", n_done, n_cliques)
         return joint
 
-    if settings.structure == "paper" and settings.method != "moments" and study.has_reports:
-        options = settings.estimator_options
-        found = [counted(clique, known.in_clique(study.joint_of(clique, settings.method, **options))) for clique in tree.cliques]
+    if settings.structure == "paper" and settings.estimator.name != "moments" and study.has_reports:
+        found = [counted(clique, known.in_clique(study.joint_of(clique, settings.estimator))) for clique in tree.cliques]
         whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
         return given_model(tree, [one.probabilities for one in found], whole)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}

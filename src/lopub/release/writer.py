@@ -10,8 +10,8 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from lopub import __version__
-from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Binned, Domain
+from lopub.collection.dataset import CSV_STYLE, Dataset, typed
+from lopub.contract.domain import Binned
 from lopub.files import whole_directory
 from lopub.release.numbers import drawn
 from lopub.release.render.html import report_html
@@ -19,13 +19,11 @@ from lopub.release.render.package import package_files
 from lopub.release.render.tables import as_json, estimates
 from lopub.release.stages import Publication
 
-ARROW_TYPES = {"boolean": pa.bool_(), "integer": pa.int64()}
-"""By type of the Table Schema. A binned number is its bin's text, or drawn, and then a number already."""
 FORMAT = 1
 """Of the directory's layout, as the manifest names it."""
 
 
-def write_publication(publication: Publication, path: str | Path, *, force: bool = False) -> None:
+def save_publication(publication: Publication, path: str | Path, *, force: bool = False) -> None:
     """Write all files; the same reports and settings give the same bytes."""
     with whole_directory(Path(path), mark="manifest.json", force=force) as directory:
         _write_copies(publication, directory / "data")
@@ -54,8 +52,8 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "last_slot": publication.last_slot,
         },
         "settings": {
-            "method": settings.method,
-            "stop": settings.stop,
+            "method": settings.estimator.name,
+            "options": settings.estimator.options,
             "structure": settings.structure,
             "phi": publication.phi,
             "pruning": None if pruning is None else {"find": pruning.find, "rank": pruning.rank, "rounding": pruning.rounding},
@@ -77,8 +75,8 @@ def _write_copies(publication: Publication, directory: Path) -> None:
         table = _table(publication, copy, number)
         stem = "synthetic" if number == 1 else f"synthetic-{number}"
         with open(directory / f"{stem}.csv", "wb") as file:
-            pa.csv.write_csv(_texts(table), file, pa.csv.WriteOptions(quoting_style="needed"))
-        pa.parquet.write_table(_typed(table, copy.domain), directory / f"{stem}.parquet", compression="zstd")
+            pa.csv.write_csv(_texts(table), file, CSV_STYLE)
+        pa.parquet.write_table(typed(table, copy.domain), directory / f"{stem}.parquet", compression="zstd")
 
 
 def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
@@ -90,16 +88,6 @@ def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
                 rng = np.random.default_rng([publication.settings.seed, number, place, 1])
                 values = drawn(attribute, copy.codes[:, place], rng)
                 table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
-    return table
-
-
-def _typed(table: pa.Table, domain: Domain) -> pa.Table:
-    """The table for parquet, which knows types: booleans and integers as such, no answer as null."""
-    for place, attribute in enumerate(domain.attributes):
-        if attribute.type in ARROW_TYPES:
-            column = table.column(place).combine_chunks()
-            values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
-            table = table.set_column(place, attribute.name, values.take(column.indices))
     return table
 
 

@@ -12,7 +12,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, View
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import avd
 from lopub.reproduce.cells import Cell, Values
@@ -67,13 +67,17 @@ def restricted(records: Dataset, clique: View) -> Dataset:
 def campaign_for(method: str, domain: Domain, epsilon: str, n_bits: int) -> Campaign:
     """RAPPOR: one filter over the product domain, as long as all of Fanti's together."""
     if method == DIRECT:
-        wish = Wish(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
+        request = CampaignRequest(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
     elif method == RAPPOR:
         bits = n_bits * len(domain)
-        wish = Wish(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=True, n_bits=bits, n_hashes=N_HASHES)
+        request = CampaignRequest(
+            epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=True, n_bits=bits, n_hashes=N_HASHES
+        )
     else:
-        wish = Wish(epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False, n_bits=n_bits, n_hashes=N_HASHES)
-    return make_campaign(domain, Terms(name="reproduction"), wish)
+        request = CampaignRequest(
+            epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=False, n_bits=n_bits, n_hashes=N_HASHES
+        )
+    return make_campaign(domain, Terms(name="reproduction"), request)
 
 
 def formula_bits(method: str, sizes: tuple[int, ...]) -> float:

@@ -9,11 +9,11 @@ from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Categorical, Domain
 from lopub.contract.terms import Terms
-from lopub.forecast.request import Wish, make_campaign
-from lopub.reproduce.figures import TITLES, Row
+from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.reproduce.figures import TITLES, FigureRow
 from lopub.reproduce.settings import PAPER_METHODS, TABLES
 
-Tables = Mapping[str, Sequence[Row]]
+Tables = Mapping[str, Sequence[FigureRow]]
 """Figure -> its rows; without a figure that was not run."""
 AGREES, PARTLY, DIFFERS = "agrees", "in part", "differs"
 BETTER, WORSE, OUT_OF_REACH = "better", "worse", "not reproducible"
@@ -84,7 +84,7 @@ def _epsilon(tables: Tables) -> Iterator[Claim]:
 def _paper_campaign() -> Campaign:
     """Two candidates that share no bit, as the bound assumes."""
     domain = Domain((Categorical(name="a", values=("0", "1")),))
-    return make_campaign(domain, Terms(name="claim"), Wish(flip_probability="0.5", n_bits=128, n_hashes=4))
+    return make_campaign(domain, Terms(name="claim"), CampaignRequest(flip_probability="0.5", n_bits=128, n_hashes=4))
 
 
 def _retail_errors(tables: Tables) -> Iterator[Claim]:

@@ -42,9 +42,8 @@ def measured(cell: Cell, directory: Path) -> Values:
     if cell.method == OURS:
         made = publish(reports, seed=cell.seed)
     else:
-        name, options = ESTIMATORS[cell.method]
-        stop = options.get("stop", "change")
-        made = publish(reports, structure="paper", method=name, stop=stop, phi=table.phi, most_cells=PAPER_CELLS, seed=cell.seed)
+        how = ESTIMATORS[cell.method]
+        made = publish(reports, structure="paper", method=how, phi=table.phi, most_cells=PAPER_CELLS, seed=cell.seed)
     seconds = time.perf_counter() - start
     return rates(made.synthetic, test, cell.seed) | {"seconds": seconds}
 

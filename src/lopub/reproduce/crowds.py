@@ -10,7 +10,7 @@ from lopub.collection.catalogue import public_table
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
 from lopub.contract.terms import Terms
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.reproduce.settings import N_HASHES, TABLES
 
@@ -38,8 +38,8 @@ def held_out(table: Dataset, share: float, seed: int) -> Dataset:
 
 def bloom_reports(records: Dataset, n_bits: int, flip: str, seed: int) -> ReportBatch:
     """The paper's reports: a Bloom filter an attribute, every bit redrawn with probability f."""
-    wish = Wish(flip_probability=flip, n_bits=n_bits, n_hashes=N_HASHES)
-    return simulate(records, make_campaign(records.domain, Terms(name="reproduction"), wish), seed=seed)
+    request = CampaignRequest(flip_probability=flip, n_bits=n_bits, n_hashes=N_HASHES)
+    return simulate(records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=seed)
 
 
 @lru_cache(maxsize=2)

@@ -51,12 +51,14 @@ def measured(cell: Cell, directory: Path) -> Values:
 def estimated(study: Study, clique: View, method: str) -> tuple[Probabilities, int]:
     """The joint, and in how many evaluations; `moments` knows pairs, so a larger joint is that of largest entropy. clique: of
     positions in the study."""
-    name, options = ESTIMATORS[method]
-    if name == "moments" and len(clique) > 2:
-        pairs = {axes: study.joint_of((clique[axes[0]], clique[axes[1]]), name) for axes in combinations(range(len(clique)), 2)}
+    estimator = ESTIMATORS[method]
+    if estimator.name == "moments" and len(clique) > 2:
+        pairs = {
+            axes: study.joint_of((clique[axes[0]], clique[axes[1]]), estimator) for axes in combinations(range(len(clique)), 2)
+        }
         constraints = Constraints({axes: joint.probabilities for axes, joint in pairs.items()})
         return maximum_entropy([study.marginal(position) for position in clique], constraints), 0
-    joint = study.joint_of(clique, name, **options)
+    joint = study.joint_of(clique, estimator)
     return joint.probabilities, joint.fit.n_evaluations or 0
 
 

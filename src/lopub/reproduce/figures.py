@@ -36,7 +36,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class FigureRow:
     """One line of a figure's csv: mean and spread over seeds. Numbers are texts, as they are printed everywhere."""
 
     x: str
@@ -124,7 +124,7 @@ def _over_f(experiment: str, table: str, name: str, title: str, values: tuple[st
     )
 
 
-def rows_of(figure: Figure, measured: Mapping[Cell, Values]) -> list[Row]:
+def rows_of(figure: Figure, measured: Mapping[Cell, Values]) -> list[FigureRow]:
     """Mean and standard deviation over seeds, in the order in which the cells stand."""
     gathered: dict[tuple[str, str, str], list[float]] = {}
     for cell, values in measured.items():
@@ -133,7 +133,9 @@ def rows_of(figure: Figure, measured: Mapping[Cell, Values]) -> list[Row]:
                 if value in values:
                     gathered.setdefault((cell.x, cell.method, value), []).append(values[value])
     return [
-        Row(x, method, value, shown(fmean(found), value), shown(stdev(found) if len(found) > 1 else 0.0, value), str(len(found)))
+        FigureRow(
+            x, method, value, shown(fmean(found), value), shown(stdev(found) if len(found) > 1 else 0.0, value), str(len(found))
+        )
         for (x, method, value), found in gathered.items()
     ]
 
@@ -149,7 +151,7 @@ def shown(number: float, value: str) -> str:
     )
 
 
-def to_csv(rows: Sequence[Row]) -> str:
+def to_csv(rows: Sequence[FigureRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEAD)
@@ -157,5 +159,5 @@ def to_csv(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def from_csv(text: str) -> list[Row]:
-    return [Row(**line) for line in csv.DictReader(io.StringIO(text))]
+def from_csv(text: str) -> list[FigureRow]:
+    return [FigureRow(**line) for line in csv.DictReader(io.StringIO(text))]

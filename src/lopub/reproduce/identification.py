@@ -30,9 +30,9 @@ def measured(cell: Cell, directory: Path) -> Values:
     table = TABLES[cell.table]
     records, study = paper_study(cell.table, directory, table.identified_sample, cell.x, cell.seed)
     pairs = list(combinations(range(len(records.domain)), 2))
-    name, options = ESTIMATORS["shrunk" if cell.method == GAIN else cell.method]
+    estimator = ESTIMATORS["shrunk" if cell.method == GAIN else cell.method]
     asked = [study.domain.positions(names_of(records, pair)) for pair in pairs]
-    joints = dict(zip(pairs, study.joints(asked, name, workers=1, **options), strict=True))
+    joints = dict(zip(pairs, study.joints(asked, estimator, workers=1), strict=True))
     if cell.method == GAIN:
         found = set(gain_graph(len(records.domain), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}).edges)
     else:

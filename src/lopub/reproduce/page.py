@@ -7,7 +7,7 @@ from itertools import groupby
 from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.claims import BETTER, OUT_OF_REACH, WORSE, Claim, Tables
-from lopub.reproduce.figures import Figure, Row, figures
+from lopub.reproduce.figures import Figure, FigureRow, figures
 from lopub.reproduce.settings import OUR_METHODS
 
 FOLDER = "reproduction"
@@ -102,7 +102,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 
 
-def _shown(figure: Figure, rows: Sequence[Row]) -> Iterator[str]:
+def _shown(figure: Figure, rows: Sequence[FigureRow]) -> Iterator[str]:
     """Its picture, its csv, and its numbers where they are few."""
     link = f"([csv]({FOLDER}/{figure.name}.csv))"
     if figure.experiment == pruning.NAME:
@@ -139,7 +139,7 @@ VALUES = {
 }
 
 
-def _grid(rows: Sequence[Row], x_label: str) -> str:
+def _grid(rows: Sequence[FigureRow], x_label: str) -> str:
     """Methods down, the axis across."""
     places = list(dict.fromkeys(row.x for row in rows))
     methods = list(dict.fromkeys(row.method for row in rows))
@@ -147,7 +147,7 @@ def _grid(rows: Sequence[Row], x_label: str) -> str:
     return markdown((x_label, *places), [(method, *(found.get((method, x), "") for x in places)) for method in methods])
 
 
-def picture(figure: Figure, rows: Sequence[Row]) -> str:
+def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
     """The figure's first value over its axis. What has one place only, such as a rate without privacy, is drawn across."""
     own = [row for row in rows if row.value == figure.values[0]]
     axis = sorted({float(row.x) for row in own if _is_number(row.x) and not _is_level(row, own)})
@@ -161,15 +161,15 @@ def picture(figure: Figure, rows: Sequence[Row]) -> str:
     )
 
 
-def _by_method(rows: Sequence[Row]) -> Mapping[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
+def _by_method(rows: Sequence[FigureRow]) -> Mapping[str, list[FigureRow]]:
+    found: dict[str, list[FigureRow]] = {}
     for row in rows:
         name = row.method if _is_number(row.x) else f"{row.method}, {row.x}"
         found.setdefault(name, []).append(row)
     return found
 
 
-def _line(label: str, points: list[Row], axis: list[float], every: Sequence[Row]) -> Line:
+def _line(label: str, points: list[FigureRow], axis: list[float], every: Sequence[FigureRow]) -> Line:
     faint = label in OUR_METHODS[-1:] or "product" in label
     if len(points) == 1 and _is_level(points[0], every) and axis:
         y, spread = float(points[0].mean), float(points[0].spread)
@@ -179,7 +179,7 @@ def _line(label: str, points: list[Row], axis: list[float], every: Sequence[Row]
     )
 
 
-def _is_level(row: Row, every: Sequence[Row]) -> bool:
+def _is_level(row: FigureRow, every: Sequence[FigureRow]) -> bool:
     """Whether nothing else was measured at this place of the axis."""
     return not _is_number(row.x) or (
         len({other.x for other in every}) > 1 and all(other.method == row.method for other in every if other.x == row.x)

@@ -12,7 +12,7 @@ from lopub.collection.simulation import simulate
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Sample, View
-from lopub.forecast.request import Wish, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd, product_of
 from lopub.release import publish
@@ -75,8 +75,8 @@ def _joints(cell: Cell, records: Dataset, pairs: list[View]) -> list[Probabiliti
         table = trusted_table(records, structure=cell.method.rpartition(" ")[2], epsilon=epsilon, seed=cell.seed)
         return [true_joint(table, pair) for pair in pairs]
     *_, how = cell.method.split(", ")
-    wish = wish_for(cell.method, cell.x, TABLES[cell.table].n_bits)
-    reports = simulate(records, make_campaign(records.domain, Terms(name="reproduction"), wish), seed=cell.seed)
+    request = request_for(cell.method, cell.x, TABLES[cell.table].n_bits)
+    reports = simulate(records, make_campaign(records.domain, Terms(name="reproduction"), request), seed=cell.seed)
     if how == "table":
         table = publish(reports, seed=cell.seed).synthetic
         return [true_joint(table, pair) for pair in pairs]
@@ -85,13 +85,13 @@ def _joints(cell: Cell, records: Dataset, pairs: list[View]) -> list[Probabiliti
     return [joint.probabilities for joint in joints]
 
 
-def wish_for(setup: str, epsilon: str, n_bits: int) -> Wish:
+def request_for(setup: str, epsilon: str, n_bits: int) -> CampaignRequest:
     """ "subset, sample:2 jointly, shrunk" -> what to ask of `make_campaign`; "planned" leaves the choice to it."""
     mechanism, *rest = setup.split(", ")
     if mechanism == "planned":
-        return Wish(epsilon=epsilon)
+        return CampaignRequest(epsilon=epsilon)
     view, _, how = rest[0].partition(" ")
     cells = min(LARGEST_FILL, max(4, int(np.exp(float(epsilon)) / 6)))
     rules = {"all": AllAttributes(), "sample:2": Sample(2), "fill": Fill(cells)}
     filters = {"n_bits": n_bits, "n_hashes": N_HASHES} if Mechanism.known[mechanism].takes_filters else {}
-    return Wish(epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters)
+    return CampaignRequest(epsilon=epsilon, mechanism=mechanism, view=rules[view], jointly=how == "jointly", **filters)

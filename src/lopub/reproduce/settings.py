@@ -1,9 +1,10 @@
 """The paper's settings, and how much of its evaluation is run."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from lopub.errors import DomainError
+from lopub.inference import Em, Estimator, Hybrid, Lasso, Moments, Product, Shrunk
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,16 +39,16 @@ TABLES = {"retail": RETAIL, "adult": TableSettings(name="adult"), "tpce": TableS
 
 PAPER_METHODS = ("EM_JD", "Lasso_JD", "Lasso+EM_JD")
 OUR_METHODS = ("em", "moments", "shrunk", "product")
-ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
-    "EM_JD": ("em", {"stop": "paper", "accelerate": False}),
-    "Lasso_JD": ("lasso", {}),
-    "Lasso+EM_JD": ("hybrid", {"stop": "paper", "accelerate": False}),
-    "em": ("em", {}),
-    "moments": ("moments", {}),
-    "shrunk": ("shrunk", {}),
-    "product": ("product", {}),
+ESTIMATORS: dict[str, Estimator] = {
+    "EM_JD": Em(stop="paper"),
+    "Lasso_JD": Lasso(),
+    "Lasso+EM_JD": Hybrid(stop="paper"),
+    "em": Em(),
+    "moments": Moments(),
+    "shrunk": Shrunk(),
+    "product": Product(),
 }
-"""Names in figures -> method and options. The paper's EM starts from uniform and stops on the largest probability."""
+"""By their names in figures. The paper's EM starts from uniform and stops on the largest probability."""
 
 
 @dataclass(frozen=True, kw_only=True)

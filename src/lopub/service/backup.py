@@ -16,13 +16,13 @@ from lopub.errors import StoreError
 from lopub.files import whole_file
 from lopub.service.rows import campaigns, metadata, refusals, reports, tokens
 from lopub.service.sqlite_store import SqliteStore
-from lopub.service.store import Store
+from lopub.service.store import ReportStore
 
 BLOCK = 2**14
 TABLES = (campaigns, reports, refusals, tokens)
 
 
-def backup(store: Store, path: Path, *, force: bool = False, done: Callable[[int], None] | None = None) -> int:
+def backup(store: ReportStore, path: Path, *, force: bool = False, done: Callable[[int], None] | None = None) -> int:
     """Write one state of a store to a file that only its owner can read, while the collector goes on; how many reports."""
     with whole_file(path, force=force, mode=0o600) as part:
         target = SqliteStore(part)
@@ -46,7 +46,7 @@ def _settled(part: Path) -> None:
         Path(f"{part}{leftover}").unlink(missing_ok=True)
 
 
-def restore(path: Path, store: Store, *, done: Callable[[int], None] | None = None) -> int:
+def restore(path: Path, store: ReportStore, *, done: Callable[[int], None] | None = None) -> int:
     """Fill an empty store from a backup, an older one too; how many reports. All or nothing; the backup stays as it is."""
     _check(path)
     with tempfile.TemporaryDirectory() as directory:

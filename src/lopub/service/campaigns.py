@@ -15,7 +15,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.terms import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import campaigns, refusals, reports
-from lopub.service.store import Store, today
+from lopub.service.store import ReportStore, today
 
 LAST_SLOT = (date.max - EPOCH).days
 """No calendar goes further."""
@@ -67,7 +67,7 @@ def _day(slot: int | None) -> date | None:
     return None if slot is None else EPOCH + timedelta(days=slot)
 
 
-def open_campaign(store: Store, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:
+def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:
     """The campaign, taking reports from now on; and whether it is new. A closed one stays closed, an open one keeps its day."""
     if not 0 <= grace_days <= GRACE_DAYS:
         raise DomainError(f"grace_days must lie in 0..{GRACE_DAYS}, got {grace_days}")
@@ -83,7 +83,7 @@ def open_campaign(store: Store, campaign: Campaign, *, grace_days: int = GRACE_D
     return entry, is_new
 
 
-def close_campaign(store: Store, campaign_id: str) -> Entry:
+def close_campaign(store: ReportStore, campaign_id: str) -> Entry:
     """The campaign, taking no more reports; closing it again changes nothing."""
     with store.writing() as connection:
         if _entry(store, connection, campaign_id).closed is None:
@@ -92,12 +92,12 @@ def close_campaign(store: Store, campaign_id: str) -> Entry:
         return _entry(store, connection, campaign_id)
 
 
-def find_campaign(store: Store, campaign_id: str) -> Entry:
+def find_campaign(store: ReportStore, campaign_id: str) -> Entry:
     with store.reading() as connection:
         return _entry(store, connection, campaign_id)
 
 
-def all_campaigns(store: Store) -> list[Entry]:
+def all_campaigns(store: ReportStore) -> list[Entry]:
     """Every campaign, by name."""
     with store.reading() as connection:
         rows = connection.execute(select(campaigns)).all()
@@ -105,14 +105,14 @@ def all_campaigns(store: Store) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.campaign.terms.name, entry.campaign.id))
 
 
-def _entry(store: Store, connection: Connection, campaign_id: str, campaign: Campaign | None = None) -> Entry:
+def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaign: Campaign | None = None) -> Entry:
     row = connection.execute(select(campaigns).where(campaigns.c.id == bytes.fromhex(campaign_id))).one_or_none()
     if row is None:
         raise NoCampaign(f"there is no campaign {campaign_id[:16]}… here")
     return _from_row(store, row, campaign)
 
 
-def _from_row(store: Store, row: Row[Any], campaign: Campaign | None = None) -> Entry:
+def _from_row(store: ReportStore, row: Row[Any], campaign: Campaign | None = None) -> Entry:
     return Entry(
         number=row.number,
         campaign=campaign or Campaign.from_bytes(row.body),
@@ -132,7 +132,7 @@ def _closed(entry: Entry) -> CampaignClosed:
     return CampaignClosed(f"campaign {entry.campaign.id[:16]}… {said}")
 
 
-def withdraw(store: Store, entry: Entry, hashed_id: bytes) -> None:
+def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
     """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later."""
     name = {"campaign": entry.number, "hash": hashed_id}
     with store.writing() as connection:
@@ -144,7 +144,7 @@ def withdraw(store: Store, entry: Entry, hashed_id: bytes) -> None:
         )
 
 
-def tally(store: Store, entry: Entry) -> Tally:
+def tally(store: ReportStore, entry: Entry) -> Tally:
     """What came in; below the campaign's min_reports nothing is shown."""
     with store.reading() as connection:
         found = _tally(connection, entry.number)
@@ -170,7 +170,7 @@ def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
     return {Reason(reason): n for reason, n in sorted(rows)}
 
 
-def overdue(store: Store) -> Iterator[Entry]:
+def overdue(store: ReportStore) -> Iterator[Entry]:
     """Closed campaigns whose days of retention are over, and that still have their reports."""
     for entry in all_campaigns(store):
         kept_for = entry.campaign.terms.retention_days
@@ -178,7 +178,7 @@ def overdue(store: Store) -> Iterator[Entry]:
             yield entry
 
 
-def erase(store: Store, entry: Entry) -> int:
+def erase(store: ReportStore, entry: Entry) -> int:
     """Delete all reports of a campaign for good; how many rows. The counts of refused ones stay.
 
     It counts as erased once nothing is left in the files either; until then it is tried again.

@@ -11,8 +11,8 @@ from lopub.errors import CampaignClosed, LopubError, NoCampaign
 from lopub.service.campaigns import Entry, erase, find_campaign, overdue
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
-from lopub.service.settings import Settings
-from lopub.service.store import Store
+from lopub.service.settings import CollectorSettings
+from lopub.service.store import ReportStore
 from lopub.service.writer import Writer
 
 MOST_CAMPAIGNS = 256
@@ -27,7 +27,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 class Collector:
     """A store with its writer, and the campaigns that it was asked for."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: CollectorSettings, store: ReportStore) -> None:
         self.settings, self.store = settings, store
         self.metrics = Metrics()
         self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports)
@@ -84,7 +84,7 @@ class Collector:
             await asyncio.sleep(RETENTION_SECONDS)
 
 
-def erase_overdue(store: Store) -> None:
+def erase_overdue(store: ReportStore) -> None:
     for entry in overdue(store):
         n = erase(store, entry)
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16], rows=n)

@@ -7,12 +7,12 @@ from sqlalchemy.exc import ArgumentError
 
 from lopub.errors import DomainError, StoreError
 from lopub.service.sqlite_store import SqliteStore
-from lopub.service.store import Store
+from lopub.service.store import ReportStore
 
 KINDS = "sqlite:///FILE or postgresql://USER@HOST/NAME"
 
 
-def store_at(address: str, *, create: bool = True) -> Store:
+def store_at(address: str, *, create: bool = True) -> ReportStore:
     """The store at an address, its schema up to date. create: whether an SQLite file that is not there is made."""
     url = _parsed(address)
     if url.drivername == "sqlite":
@@ -31,7 +31,7 @@ def _parsed(address: str) -> URL:
         raise DomainError(f"database must be {KINDS}") from None
 
 
-def _postgres(url: URL) -> Store:
+def _postgres(url: URL) -> ReportStore:
     try:
         from lopub.service.postgres_store import PostgresStore  # loads its driver
     except ImportError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lopub.collection.batch import ReportBatch
 from lopub.errors import CampaignClosed, Reason
 from lopub.service.campaigns import Entry
-from lopub.service.store import Row, Store, Submission
+from lopub.service.store import ReportStore, StoredReport, Submission
 
 GROUP_REPORTS = 8192
 
@@ -23,7 +23,7 @@ class Imported:
 
 
 def import_reports(
-    store: Store, entry: Entry, batches: Iterable[ReportBatch], *, done: Callable[[int], None] | None = None
+    store: ReportStore, entry: Entry, batches: Iterable[ReportBatch], *, done: Callable[[int], None] | None = None
 ) -> Imported:
     """Keep all reports, group by group. done: told after each group how many it had."""
     n_accepted = n_replayed = 0
@@ -47,9 +47,9 @@ def _submissions(entry: Entry, batches: Iterable[ReportBatch]) -> Iterable[Submi
             refused = {}
 
 
-def _rows(batch: ReportBatch, number: int) -> list[Row]:
+def _rows(batch: ReportBatch, number: int) -> list[StoredReport]:
     ids, masks, slots = batch.whole_ids, batch.masks, batch.slots.tolist()
     return [
-        Row(number, hashlib.sha256(ids[i].tobytes()).digest(), slots[i], masks[i].tobytes() + batch.payloads.string(i))
+        StoredReport(number, hashlib.sha256(ids[i].tobytes()).digest(), slots[i], masks[i].tobytes() + batch.payloads.string(i))
         for i in range(len(batch))
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
-from lopub.service.store import Kept, Row, Store
+from lopub.service.store import Kept, ReportStore, StoredReport
 
 DISK_FULL = "53100"
 CONNECTION = {
@@ -33,7 +33,7 @@ MIGRATION_LOCK = 0x6C6F707562
 """One process at a time looks at the schema."""
 
 
-class PostgresStore(Store):
+class PostgresStore(ReportStore):
     """A database on a server; every commit is synced there before it is acknowledged."""
 
     upsert = staticmethod(insert)
@@ -55,14 +55,14 @@ class PostgresStore(Store):
     def _reader(self) -> Engine:
         return self._engine.execution_options(isolation_level="REPEATABLE READ")
 
-    def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
         statement = (
             "INSERT INTO reports (campaign, hash, slot, content)"
             " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
         )
         return connection.exec_driver_sql(statement, _columns(rows)).rowcount
 
-    def _lookup(self, connection: Connection, rows: Sequence[Row]) -> Kept:
+    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         statement = (
             "SELECT campaign, hash, slot, content FROM reports"
             " JOIN unnest(%b::int[], %b::bytea[]) AS asked (campaign, hash) USING (campaign, hash)"
@@ -88,7 +88,7 @@ class PostgresStore(Store):
         return next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None) if state is None else None
 
 
-def _columns(rows: Sequence[Row]) -> tuple[list[Any], ...]:
+def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:
     return tuple(list(column) for column in zip(*rows, strict=True))
 
 

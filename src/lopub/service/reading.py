@@ -9,10 +9,10 @@ from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.errors import DomainError, StoreError, TooFewReports
 from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally
-from lopub.service.store import Store
+from lopub.service.store import ReportStore
 
 
-def batch_of(store: Store, entry: Entry) -> ReportBatch:
+def batch_of(store: ReportStore, entry: Entry) -> ReportBatch:
     """The accepted reports in the order of their hashes, with how many were refused; whatever kind the store is of."""
     if entry.erased is not None:
         raise StoreError(f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention")
@@ -36,7 +36,7 @@ def _batch(block: Sequence[tuple[bytes, int, bytes]], entry: Entry) -> ReportBat
     return checked_batch(entry.campaign, hashes, slots, masks, Packed.from_lengths(payloads, lengths))
 
 
-def chosen(store: Store, campaign_id: str) -> Entry:
+def chosen(store: ReportStore, campaign_id: str) -> Entry:
     """The campaign with this id, or the only one whose id begins so."""
     if len(campaign_id) == 64:
         return find_campaign(store, campaign_id.lower())
@@ -51,7 +51,7 @@ def chosen(store: Store, campaign_id: str) -> Entry:
     return found[0]
 
 
-def shown_count(store: Store, entry: Entry) -> str:
+def shown_count(store: ReportStore, entry: Entry) -> str:
     """How many reports a campaign has, for people; below its min_reports only that they are fewer."""
     try:
         return f"{tally(store, entry).n_reports:,}"

@@ -13,8 +13,8 @@ from lopub.service.app import app_of
 from lopub.service.collector import Collector
 from lopub.service.logs import log_to_standard_error, tell
 from lopub.service.protocol import bounded
-from lopub.service.settings import Settings
-from lopub.service.store import Store
+from lopub.service.settings import CollectorSettings
+from lopub.service.store import ReportStore
 
 SWITCH_SECONDS = 0.0005
 """How long the event loop may keep the writer's thread from going on; with Python's own 5 ms every commit would wait for it."""
@@ -35,7 +35,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def serve(settings: Settings, store: Store, *, listening: Callable[[str], None]) -> None:
+def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str], None]) -> None:
     """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where."""
     log_to_standard_error()
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -65,7 +65,7 @@ def serve(settings: Settings, store: Store, *, listening: Callable[[str], None])
     tell("stopped")
 
 
-def _bound(settings: Settings) -> socket.socket:
+def _bound(settings: CollectorSettings) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)

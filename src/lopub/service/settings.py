@@ -14,7 +14,7 @@ PREFIX = "LOPUB_"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class CollectorSettings:
     """What a collector can be told. Sizes in bytes, times in seconds."""
 
     database: str = "sqlite:///lopub.db"
@@ -54,18 +54,18 @@ _KINDS: dict[type, str] = {int: "an integer", str: "a text"}
 
 
 def _type(name: str) -> type:
-    return type(getattr(Settings, name))
+    return type(getattr(CollectorSettings, name))
 
 
-def settings_from(file: Path | None, environment: Mapping[str, str], given: Mapping[str, Any]) -> Settings:
+def settings_from(file: Path | None, environment: Mapping[str, str], given: Mapping[str, Any]) -> CollectorSettings:
     """The settings of a file, overruled by the environment, overruled by what was given and is not None."""
     chosen: dict[str, Any] = {**_from_file(file)} if file else {}
-    for field in fields(Settings):
+    for field in fields(CollectorSettings):
         text = environment.get(PREFIX + field.name.upper())
         if text is not None:
             chosen[field.name] = _parsed(field.name, text)
     chosen.update({name: value for name, value in given.items() if value is not None})
-    return Settings(**chosen)
+    return CollectorSettings(**chosen)
 
 
 def _from_file(file: Path) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _from_file(file: Path) -> dict[str, Any]:
         raise StoreError(f"cannot read settings {file}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError):
         raise DomainError(f"{file} is not a TOML file") from None
-    known = [field.name for field in fields(Settings)]
+    known = [field.name for field in fields(CollectorSettings)]
     for name in sorted(set(chosen) - set(known)):
         raise DomainError(f"{file} has a setting {name!r}, which there is not; known are {', '.join(known)}")
     return chosen

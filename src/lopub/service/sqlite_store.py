@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
 from lopub.errors import StoreError, StoreUnavailable
-from lopub.service.store import Kept, Key, Row, Store
+from lopub.service.store import Kept, Key, ReportStore, StoredReport
 
 PRAGMAS = {
     "journal_mode": "WAL",
@@ -27,7 +27,7 @@ SMALLEST_SPACE = 2**20
 """Bytes. With less free, a failed read or write is put down to the disk being full."""
 
 
-class SqliteStore(Store):
+class SqliteStore(ReportStore):
     """A file in write-ahead mode, every commit synced."""
 
     upsert = staticmethod(insert)
@@ -74,11 +74,11 @@ class SqliteStore(Store):
             os.close(self._held)
             self._held = None
 
-    def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
         statement = "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         return connection.exec_driver_sql(statement, rows).rowcount
 
-    def _lookup(self, connection: Connection, rows: Sequence[Row]) -> Kept:
+    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         driver: Any = connection.connection.driver_connection
         statement = "SELECT slot, content FROM reports WHERE campaign = ? AND hash = ?"
         keys: list[Key] = [row[:2] for row in rows]

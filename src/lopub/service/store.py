@@ -1,4 +1,4 @@
-"""Store: where a collector keeps campaigns, reports and counts of refused ones. Two kinds, SQLite and PostgreSQL, one schema.
+"""ReportStore: where a collector keeps campaigns, reports and counts of refused ones; SQLite or PostgreSQL, one schema.
 
 Every report is named by the SHA-256 of its id. The first content under a name stays; the same again is a replay and counts
 once; another one is refused. What the two kinds share is here; each brings its way to insert, to look up and to erase.
@@ -29,7 +29,7 @@ def today() -> int:
     return int(time.time() // SECONDS_A_DAY)
 
 
-class Row(NamedTuple):
+class StoredReport(NamedTuple):
     """One report as it is kept."""
 
     campaign: int
@@ -50,7 +50,7 @@ class Submission:
     """What one request brings: checked reports of one campaign, and how many others it refused."""
 
     campaign: int
-    rows: Sequence[Row]
+    rows: Sequence[StoredReport]
     refused: Mapping[Reason, int] = field(default_factory=dict)
 
 
@@ -73,7 +73,7 @@ class Written:
     refused: Mapping[Reason, int]
 
 
-class Store(ABC):
+class ReportStore(ABC):
     """A database with the collector's schema."""
 
     upsert: Callable[..., Any]
@@ -103,11 +103,11 @@ class Store(ABC):
         """Let no other process look at the schema meanwhile."""
 
     @abstractmethod
-    def _insert(self, connection: Connection, rows: Sequence[Row]) -> int:
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
         """Insert the rows whose names are not taken; how many."""
 
     @abstractmethod
-    def _lookup(self, connection: Connection, rows: Sequence[Row]) -> Kept:
+    def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         """What is kept under the names of these rows."""
 
     @abstractmethod
@@ -177,7 +177,7 @@ class Store(ABC):
         """
         with self.writing() as connection:
             numbers = self.open_numbers(connection, {submission.campaign for submission in group})
-            first: dict[Key, Row] = {}
+            first: dict[Key, StoredReport] = {}
             for submission in group:
                 if submission.campaign in numbers:
                     for row in submission.rows:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select
 
 from lopub.errors import DomainError
 from lopub.service.rows import tokens
-from lopub.service.store import Store
+from lopub.service.store import ReportStore
 
 SCOPES = ("read", "manage")
 """Each allows what those before it allow."""
@@ -35,7 +35,7 @@ class Grant:
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
-def new_token(store: Store, *, scope: str, days: int) -> str:
+def new_token(store: ReportStore, *, scope: str, days: int) -> str:
     """A token; this is the only time that it can be seen."""
     if scope not in SCOPES:
         raise DomainError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
@@ -48,20 +48,20 @@ def new_token(store: Store, *, scope: str, days: int) -> str:
     return token
 
 
-def grant_of(store: Store, token: str) -> Grant | None:
+def grant_of(store: ReportStore, token: str) -> Grant | None:
     """What a token allows; None where it is not known."""
     with store.reading() as connection:
         row = connection.execute(select(tokens).where(tokens.c.hash == _hash(token))).one_or_none()
     return None if row is None else _grant(row.hash, row.scope, row.expires)
 
 
-def all_grants(store: Store) -> list[Grant]:
+def all_grants(store: ReportStore) -> list[Grant]:
     with store.reading() as connection:
         rows = connection.execute(select(tokens).order_by(tokens.c.expires, tokens.c.hash)).all()
     return [_grant(row.hash, row.scope, row.expires) for row in rows]
 
 
-def revoke(store: Store, name: str) -> None:
+def revoke(store: ReportStore, name: str) -> None:
     """Take a token back, by its name in the list."""
     with store.writing() as connection:
         hashes = [h for h in connection.execute(select(tokens.c.hash)).scalars() if h.hex()[:12] == name]

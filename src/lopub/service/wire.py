@@ -11,7 +11,7 @@ from lopub.contract.report import Report, unframed
 from lopub.errors import Reason, ReportRejected
 from lopub.service.campaigns import Entry
 from lopub.service.problems import Kind, Problem
-from lopub.service.store import Outcome, Row, Submission
+from lopub.service.store import Outcome, StoredReport, Submission
 
 FRAMED = "application/vnd.lopub.reports.v1"
 TWINS = "application/json"
@@ -57,7 +57,7 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
     items: Iterator[Any] = _frames(body) if media_type == FRAMED else iter(_twins(body))
     read = Report.from_bytes if media_type == FRAMED else Report.from_members
     places: list[int] = []
-    rows: list[Row] = []
+    rows: list[StoredReport] = []
     refusals: list[Refusal] = []
     for index, item in enumerate(items):
         if index >= most:
@@ -75,9 +75,9 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
     return Arrival(Submission(entry.number, rows, refused), places, refusals)
 
 
-def row_of(report: Report, number: int) -> Row:
+def row_of(report: Report, number: int) -> StoredReport:
     """What is kept of a report: not its id, only the hash of it."""
-    return Row(number, hashlib.sha256(report.id).digest(), report.slot, report.mask + report.payload)
+    return StoredReport(number, hashlib.sha256(report.id).digest(), report.slot, report.mask + report.payload)
 
 
 def _frames(body: bytes) -> Iterator[bytes | ReportRejected]:

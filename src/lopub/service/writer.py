@@ -11,7 +11,7 @@ from lopub.errors import LopubError
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
 from lopub.service.problems import Kind, Problem, problem_of
-from lopub.service.store import Outcome, Store, Submission
+from lopub.service.store import Outcome, ReportStore, Submission
 
 GROUP_REPORTS = 8192
 """Reports after which a group is full; what still waits goes into the next."""
@@ -26,7 +26,7 @@ class _Waiting(NamedTuple):
 class Writer:
     """A bounded queue in front of a store. Belongs to one event loop, in which `write` is called."""
 
-    def __init__(self, store: Store, metrics: Metrics, *, most_waiting: int) -> None:
+    def __init__(self, store: ReportStore, metrics: Metrics, *, most_waiting: int) -> None:
         self._store, self._metrics, self._most_waiting = store, metrics, most_waiting
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()

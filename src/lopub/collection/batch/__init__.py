@@ -2,7 +2,7 @@
 
 from lopub.collection.batch.batch import BlockBits, ReportBatch
 from lopub.collection.batch.repeats import Noted, walk_once
-from lopub.collection.batch.storage import read_reports, walk_reports, write_reports
+from lopub.collection.batch.storage import save_reports, walk_reports
 from lopub.laws.folds import HASH_BYTES, N_FOLDS, digests_of, folds_of, order_of
 from lopub.laws.packed import Packed
 
@@ -16,8 +16,7 @@ __all__ = [
     "digests_of",
     "folds_of",
     "order_of",
-    "read_reports",
+    "save_reports",
     "walk_once",
     "walk_reports",
-    "write_reports",
 ]

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
+from lopub.contract.texts import one_line
 from lopub.contract.view import View
 from lopub.errors import DomainError, Reason
 from lopub.laws import bulk_of
@@ -48,18 +50,26 @@ class ReportBatch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        refused = sum(self.refused.values())
+        facts = [repr(self.campaign.terms.name), f"{len(self):,} reports", f"{len(self.views):,} views"]
+        return one_line(self, *facts, *([f"{refused:,} refused"] if refused else []))
+
     @staticmethod
-    def read(path: str | Path, campaign: Campaign | None = None) -> "ReportBatch":
-        """All reports of a file, Parquet or framed; see `read_reports`."""
-        from lopub.collection.batch.storage import read_reports  # the files know the batch, not the other way round
+    def load(path: str | Path, campaign: Campaign | None = None) -> "ReportBatch":
+        """All reports of a file, Parquet or framed; those that are refused are counted by reason.
 
-        return read_reports(path, campaign)
+        campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
+        """
+        from lopub.collection.batch.storage import load_reports  # the files know the batch, not the other way round
 
-    def write(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the reports: Parquet where the name ends in .parquet, framed wire bytes elsewhere."""
-        from lopub.collection.batch.storage import write_reports
+        return load_reports(path, campaign)
 
-        write_reports(path, self.campaign, [self], force=force)
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the reports: Parquet where the name ends in .parquet, framed wire bytes where it ends in .bin or .reports."""
+        from lopub.collection.batch.storage import save_reports
+
+        save_reports(path, self.campaign, [self], force=force)
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
         """Some of the reports; the count of refused ones stays with the whole."""
@@ -82,7 +92,7 @@ class ReportBatch:
 
     @classmethod
     def gathered(cls, batches: Iterator["ReportBatch"]) -> Self:
-        """The same of batches that come one by one."""
+        """The reports of batches that come one by one; each once."""
         return cls.joined(batches)._once()
 
     @classmethod
@@ -163,6 +173,7 @@ class ReportBatch:
         return self.ids
 
     def report(self, i: int) -> Report:
+        """The report at this place."""
         return Report(
             campaign=self.campaign.prefix,
             id=self.whole_ids[i].tobytes(),
@@ -185,6 +196,7 @@ class ReportBatch:
         return order[starts[view_number] : starts[view_number + 1]]
 
     def channels(self, view_number: int) -> tuple[Channel, ...]:
+        """The blocks of the reports with this view."""
         return self.campaign.channels(self.views[view_number])
 
     def block_bits(self, view_number: int, at: int, rows: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -196,7 +208,7 @@ class ReportBatch:
 
     def bits(self, block: str | Sequence[str]) -> BlockBits:
         """The bits of an attribute (randomized separately) or of a view (jointly), in every report that carries it."""
-        names = (block,) if isinstance(block, str) else tuple(block)
+        names = names_of(block)
         positions = tuple(sorted(self.campaign.domain.positions(names)))
         carried = [(number, at) for number, at in self._places(positions)]
         if not carried:

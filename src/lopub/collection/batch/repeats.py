@@ -115,6 +115,7 @@ class Noted:
             yield batch
 
     def shared(self) -> Keys:
+        """The keys that more than one report has, in order."""
         return shared_keys(np.concatenate(self._keys)) if self._keys else np.empty(0, np.uint64)
 
 

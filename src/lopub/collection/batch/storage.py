@@ -28,7 +28,7 @@ _SAFE = {"write_page_checksum": True}
 _ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
 
 
-def read_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBatch:
+def load_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBatch:
     """All reports of a file; those that are refused are counted by reason, the rest kept.
 
     campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
@@ -50,7 +50,7 @@ def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: i
     if other := _other_kind(head):
         raise StoreError(f"{path} is not a file of reports, but {other}")
     if campaign is None:
-        raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
+        raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
     return _walk_framed(Path(path), campaign, block)
 
 
@@ -70,7 +70,7 @@ _NEXT = {
 }
 
 
-def write_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
+def save_reports(path: str | Path, campaign: Campaign, batches: Iterable[ReportBatch], *, force: bool = False) -> int:
     """Write batch after batch, whole or not at all; how many reports. Parquet where the name ends in .parquet, wire bytes
     behind their lengths where it ends in .bin or .reports."""
     if Path(path).suffix not in SUFFIXES:
@@ -260,4 +260,4 @@ def _with_refused(batch: ReportBatch, more: dict[Reason, int] | Counter[Reason])
     return replace(batch, refused=dict(Counter(batch.refused) + Counter(more)))
 
 
-__all__ = ["BLOCK_REPORTS", "framed_bytes", "from_frames", "read_reports", "walk_reports", "write_reports"]
+__all__ = ["BLOCK_REPORTS", "framed_bytes", "from_frames", "load_reports", "save_reports", "walk_reports"]

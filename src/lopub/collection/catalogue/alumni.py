@@ -7,7 +7,7 @@ model, so every joint distribution is known exactly (`ALUMNI.joint`). Region dep
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.catalogue.population import Node, Population
+from lopub.collection.catalogue.population import KnownPopulation, Node
 from lopub.contract.domain import Attribute, Boolean, Categorical, IntegerRange
 
 Scores = NDArray[np.float64]
@@ -108,7 +108,7 @@ def _contact() -> Node:
     return _given(_choice("contact", "e-mail", "phone", "post", missing=True), ("age",), scores)
 
 
-ALUMNI = Population(
+ALUMNI = KnownPopulation(
     (
         _age(),
         _gender(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lopub.collection.catalogue.fetching import Told, fetch, forget
-from lopub.collection.catalogue.originals import Original, Source
+from lopub.collection.catalogue.originals import Original, PublicSource
 from lopub.collection.catalogue.preparation import Prepared
 from lopub.errors import StoreError
 from lopub.files import exists, whole_file
@@ -23,23 +23,28 @@ class Place:
 
     @property
     def folder(self) -> Path:
+        """The directory of the table."""
         return self.directory / self.name
 
     @property
     def table(self) -> Path:
+        """The records."""
         return self.folder / f"{self.name}.csv.gz"
 
     @property
     def domain(self) -> Path:
+        """The description of the attributes."""
         return self.folder / f"{self.name}.domain.json"
 
 
-def bring(source: Source, place: Place, files: Sequence[Path], *, force: bool = False) -> Prepared:
+def bring(source: PublicSource, place: Place, files: Sequence[Path], *, force: bool = False) -> Prepared:
     """Prepare a table from files that are there already, or directories that hold them, and put it in its place."""
     return _put(source, place, lambda: brought(source, files), force=force)
 
 
-def download(source: Source, place: Place, *, base: str | None = None, force: bool = False, told: Told | None = None) -> Prepared:
+def download(
+    source: PublicSource, place: Place, *, base: str | None = None, force: bool = False, told: Told | None = None
+) -> Prepared:
     """Prepare a table from originals that are downloaded, and put it in its place."""
     if base is None and source.instead:
         raise StoreError(source.instead)
@@ -54,7 +59,7 @@ def download(source: Source, place: Place, *, base: str | None = None, force: bo
     return prepared
 
 
-def brought(source: Source, files: Sequence[Path]) -> list[bytes]:
+def brought(source: PublicSource, files: Sequence[Path]) -> list[bytes]:
     """The contents of all originals, told by what is in the files; their names matter within directories only."""
     contents: dict[str, bytes] = {}
     for path in _within(source, files):
@@ -65,7 +70,7 @@ def brought(source: Source, files: Sequence[Path]) -> list[bytes]:
     return [contents[original.name] for original in source.originals]
 
 
-def _within(source: Source, files: Sequence[Path]) -> Iterator[Path]:
+def _within(source: PublicSource, files: Sequence[Path]) -> Iterator[Path]:
     """Files as they are; of a directory those that are named like an original."""
     for path in files:
         if path.is_dir():
@@ -75,7 +80,7 @@ def _within(source: Source, files: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def _recognised(source: Source, path: Path) -> dict[str, bytes]:
+def _recognised(source: PublicSource, path: Path) -> dict[str, bytes]:
     for original in source.originals:
         if (content := original.content(_read(path, original))) is not None:
             return {original.name: content}
@@ -92,7 +97,7 @@ def _read(path: Path, original: Original) -> bytes:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _put(source: Source, place: Place, contents: Callable[[], Sequence[bytes]], *, force: bool) -> Prepared:
+def _put(source: PublicSource, place: Place, contents: Callable[[], Sequence[bytes]], *, force: bool) -> Prepared:
     """Refuse a place that is taken before any work is done; leave no directory behind that holds nothing."""
     for path in (place.table, place.domain):
         if path.exists() and not force:
@@ -104,7 +109,7 @@ def _put(source: Source, place: Place, contents: Callable[[], Sequence[bytes]], 
     return prepared
 
 
-def _check(source: Source, prepared: Prepared) -> None:
+def _check(source: PublicSource, prepared: Prepared) -> None:
     """What came out must be what everybody else has, or no two people's figures could be compared."""
     for content, expected in ((prepared.csv, source.csv_sha256), (prepared.domain, source.domain_sha256)):
         if hashlib.sha256(content).hexdigest() != expected:

@@ -46,7 +46,7 @@ def _unpacked(copy: bytes, *, at_most: int) -> bytes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class PublicSource:
     """How one public table comes about, and what must come out."""
 
     name: str
@@ -66,7 +66,7 @@ UCI_COPY = "https://raw.githubusercontent.com/ryan112358/hd-datasets/HEAD/raw/ad
 FIMI = "http://fimi.uantwerpen.be/data/"
 FIMI_COPY = "https://raw.githubusercontent.com/DIYer22/dataMining/HEAD/"
 
-ADULT = Source(
+ADULT = PublicSource(
     name="adult",
     originals=(
         Original(
@@ -89,7 +89,7 @@ ADULT = Source(
     citation="B. Becker, R. Kohavi: Adult. UCI Machine Learning Repository, 1996. doi:10.24432/C5XW20",
 )
 
-RETAIL = Source(
+RETAIL = PublicSource(
     name="retail",
     originals=(
         Original(
@@ -111,7 +111,7 @@ TPCE_CSV = Original(name="tpce.csv", size=2_111_745, sha256="005670425db73ef94c4
 TPCE_DOMAIN = Original(
     name="tpce.domain.json", size=6_840, sha256="85db118f614128bad2672cd2c20a116854cc8bd64c03227ff390bf180ff56ebe"
 )
-TPCE = Source(
+TPCE = PublicSource(
     name="tpce",
     originals=(TPCE_CSV, TPCE_DOMAIN),
     prepare=as_brought,

@@ -24,7 +24,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class KnownPopulation:
     """Nodes in an order in which parents come first; `order` says how the attributes stand in its tables."""
 
     nodes: tuple[Node, ...]
@@ -32,6 +32,7 @@ class Population:
 
     @cached_property
     def domain(self) -> Domain:
+        """The attributes, in the order of the tables."""
         by_name = {node.attribute.name: node.attribute for node in self.nodes}
         return Domain(tuple(by_name[name] for name in self.order))
 

@@ -30,10 +30,12 @@ class Prepared:
 
     @property
     def n_records(self) -> int:
+        """Lines of the csv below its header."""
         return self.csv.count(b"\n") - 1
 
     @property
     def n_attributes(self) -> int:
+        """Columns of the csv."""
         return self.csv.partition(b"\n")[0].count(b",") + 1
 
 
@@ -49,10 +51,12 @@ class Column:
 
     @property
     def size(self) -> int:
+        """How many candidates there are."""
         return len(self.candidates) - (self.told_by == "edges")
 
     @property
     def description(self) -> dict[str, Any]:
+        """What the domain file says of it."""
         told = {self.told_by: list(self.candidates)}
         return {"name": self.name, "kind": self.kind, "size": self.size, **told, "observed": len(set(self.codes))}
 

@@ -27,7 +27,7 @@ def public_table(name: str, directory: str | Path | None = None) -> Dataset:
     for folder in (root / name, root):
         table = folder / f"{name}.csv.gz"
         if table.is_file():
-            return Dataset.read_csv(table, read_domain_file(folder / f"{name}.domain.json"), coded=True)
+            return Dataset.load(table, read_domain_file(folder / f"{name}.domain.json"), coded=True)
     raise StoreError(f"there is no table {name!r} in {root}; it should be {root / name / name}.csv.gz")
 
 
@@ -38,7 +38,7 @@ def read_domain_file(path: str | Path) -> Domain:
     except OSError as error:
         raise StoreError(f"cannot read domain file {path}: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise DomainError(f"{path} is no valid JSON") from None
+        raise DomainError(f"{path} is not valid JSON") from None
     try:
         return Domain(tuple(_attribute(item) for item in described["attributes"]))
     except (KeyError, TypeError):

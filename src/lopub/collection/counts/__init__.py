@@ -5,7 +5,7 @@ from lopub.collection.counts.attribute_bits import AttributeBits, covered_togeth
 from lopub.collection.counts.counting import count, count_singly
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Form, Integers, Table, form_of
-from lopub.collection.counts.storage import is_counts, load_counts, save_counts
+from lopub.collection.counts.storage import is_counts
 from lopub.collection.counts.view_bits import ViewBits
 
 __all__ = [
@@ -21,6 +21,4 @@ __all__ = [
     "covered_together",
     "form_of",
     "is_counts",
-    "load_counts",
-    "save_counts",
 ]

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Tables, form_of
-from lopub.errors import DomainError
+from lopub.errors import DomainError, checks_options
 
 
+@checks_options
 def count(reports: ReportBatch | Iterable[ReportBatch], *, done: Callable[[int], None] | None = None) -> Counts:
     """The counts of a batch, or of blocks that come one by one, so that they may be more than memory holds.
 

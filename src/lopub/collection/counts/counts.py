@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.contract.campaign import Campaign
+from lopub.contract.texts import one_line
 from lopub.contract.view import View
 from lopub.errors import CampaignError, Reason
 
@@ -31,6 +32,9 @@ class Counts:
 
     def __len__(self) -> int:
         return self.n_reports
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", f"{len(self.tables):,} tables")
 
     def __add__(self, other: "Counts") -> "Counts":
         if not isinstance(other, Counts):

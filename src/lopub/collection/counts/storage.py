@@ -1,4 +1,4 @@
-"""Counts in files: Parquet, one row a table."""
+"""Counts in files: Parquet, one row per table."""
 
 import json
 from collections import Counter

@@ -11,7 +11,7 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.dataset import Dataset
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import ID_BYTES
-from lopub.errors import CampaignError
+from lopub.errors import CampaignError, checks_options
 from lopub.laws import bulk_of
 from lopub.laws.draws import OperatingSystem, RandomWords
 from lopub.laws.records import Records
@@ -21,6 +21,7 @@ BLOCK_REPORTS = 2**16
 """Reports that share one stream. Part of what a seed means: another number would give other bytes."""
 
 
+@checks_options
 def simulate(dataset: Dataset, campaign: Campaign, *, seed: int | None = None, slot: int | None = None) -> ReportBatch:
     """One report for each record. For experiments: the records of real people are randomized on their own devices.
 

@@ -28,44 +28,53 @@ Block = tuple[Attribute, ...]
 
 
 class Asked(Protocol):
-    """What the maker of a campaign asks for; `lopub.forecast.request.Wish` is this."""
+    """What the maker of a campaign asks for; `lopub.forecast.request.CampaignRequest` is this."""
 
     @property
     def budget(self) -> Decimal:
         """Epsilon of a whole report, where that is what was given."""
 
     @property
-    def flip_probability(self) -> float | str | Decimal | None: ...
+    def flip_probability(self) -> float | str | Decimal | None:
+        """The paper's f, where that is what was given."""
 
     @property
-    def n_bits(self) -> int | None: ...
+    def n_bits(self) -> int | None:
+        """Bits of a filter, where they are given."""
 
     @property
-    def n_hashes(self) -> int | None: ...
+    def n_hashes(self) -> int | None:
+        """Hash functions of a filter, where they are given."""
 
     @property
-    def false_positive_rate(self) -> float | None: ...
+    def false_positive_rate(self) -> float | None:
+        """Of a filter, where that is given instead of bits and hashes."""
 
 
 class Made(Protocol):
     """A campaign, as far as a mechanism looks at it while it is being made."""
 
     @property
-    def domain(self) -> Domain: ...
+    def domain(self) -> Domain:
+        """The attributes."""
 
     @property
-    def jointly(self) -> bool: ...
+    def jointly(self) -> bool:
+        """Whether a view is randomized as one block."""
 
     @property
-    def coded_channels(self) -> "tuple[Channel, ...]": ...
+    def coded_channels(self) -> "tuple[Channel, ...]":
+        """The channels whose codes decide epsilon."""
 
-    def worst(self, losses: Callable[[int], list[Decimal]]) -> Decimal: ...
+    def worst(self, losses: Callable[[int], list[Decimal]]) -> Decimal:
+        """The largest sum of losses that a view can have."""
 
 
 MadeCampaign = TypeVar("MadeCampaign", bound=Made)
 
 
 def n_cells(block: Block) -> int:
+    """How many combinations of candidates a block has."""
     return math.prod(attribute.size for attribute in block)
 
 
@@ -233,6 +242,7 @@ class ByOdds(Mechanism):
 
     @classmethod
     def with_odds(cls, odds: Mapping[int, int]) -> Self:
+        """The mechanism with these odds, by number of blocks."""
         return cls(odds)  # type: ignore[call-arg]
 
     @classmethod
@@ -253,10 +263,12 @@ def odds_to_json(noise: Mapping[int, int]) -> dict[str, Json]:
 
 
 def units_to_json(noise: Mapping[int, int]) -> dict[str, Json]:
+    """Noise by number of blocks; units fit into 53 bits, so they are numbers."""
     return {str(n_blocks): units for n_blocks, units in noise.items()}
 
 
 def odds_at(value: Json, where: str) -> int:
+    """Odds, which are written as a text."""
     if not isinstance(value, str) or not (value.isascii() and value.isdecimal()) or len(value) > 100:
         raise CampaignError(f"{where} must be an integer written as a text")
     return int(value)

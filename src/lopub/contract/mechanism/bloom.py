@@ -94,15 +94,17 @@ class BloomChannel(Channel):
 
     @cached_property
     def n_candidates(self) -> int:  # type: ignore[override]
+        """Cells of the block."""
         return n_cells(self.block)
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return self.n_bits
 
     @cached_property
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The code matrix: one row a candidate, as sorted positions."""
+        """The code matrix: one row per candidate, as sorted positions."""
         names = tuple(attribute.name for attribute in self.block)
         cells = product(*(attribute.texts for attribute in self.block))
         return tuple(
@@ -170,7 +172,7 @@ def _filter(row: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class Bloom(Mechanism):
-    """The paper's mechanism. n_bits: one m for every block, or one an attribute in domain order."""
+    """The paper's mechanism. n_bits: one m for every block, or one per attribute in domain order."""
 
     name: ClassVar[str] = "bloom"
     in_words: ClassVar[str] = "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"

@@ -25,15 +25,17 @@ class DirectChannel(Channel):
 
     @property
     def n_bytes(self) -> int:
+        """Whole bytes of an output."""
         return _n_bytes(self.n_candidates)
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return 8 * self.n_bytes
 
     @property
     def n_ones(self) -> int:
-        """As bits, one a candidate: the cell that is sent."""
+        """As bits, one per candidate: the cell that is sent."""
         return 1
 
     @property
@@ -43,6 +45,7 @@ class DirectChannel(Channel):
 
     @property
     def all_units(self) -> int:
+        """Equally likely draws."""
         return self.odds + (self.n_candidates - 1) * UNIT
 
     @property
@@ -66,6 +69,7 @@ class DirectChannel(Channel):
         return int.from_bytes(cell.to_bytes(self.n_bytes), "little")
 
     def cell(self, output: int) -> int:
+        """The cell that an output stands for."""
         return int.from_bytes(output.to_bytes(self.n_bytes, "little"))
 
     def check(self, output: int) -> None:

@@ -69,26 +69,32 @@ class HashedChannel(Channel):
 
     @cached_property
     def n_values(self) -> int:
+        """g, the values of a hash function."""
         return n_values_for(self.odds)
 
     @cached_property
     def n_digits(self) -> int:
+        """t, the digits of a cell in base g."""
         return n_digits_for(self.n_candidates, self.n_values)
 
     @property
     def n_functions(self) -> int:
+        """g^t, the hash functions."""
         return int(self.n_values**self.n_digits)
 
     @property
     def n_numbers(self) -> int:
+        """Pairs of a function and a value."""
         return self.n_functions * self.n_values
 
     @cached_property
     def n_bytes(self) -> int:
+        """Whole bytes of an output."""
         return _n_bytes(self.n_numbers)
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return 8 * self.n_bytes
 
     @property
@@ -97,7 +103,7 @@ class HashedChannel(Channel):
         return self.odds + (self.n_values - 1) * UNIT
 
     def law(self) -> Law:
-        """As bits, one a cell: whether the cell falls on the value that was sent; the true one with p, any other with 1 / g."""
+        """As bits, one per cell: whether the cell falls on the value that was sent; the true one with p, any other with 1 / g."""
         loss = log_up(Fraction(self.odds, UNIT))
         return Law(
             n_candidates=self.n_candidates,
@@ -131,6 +137,7 @@ class HashedChannel(Channel):
         return int.from_bytes(number.to_bytes(self.n_bytes), "little")
 
     def number(self, output: int) -> int:
+        """The number that an output stands for."""
         return int.from_bytes(output.to_bytes(self.n_bytes, "little"))
 
     def check(self, output: int) -> None:

@@ -20,6 +20,7 @@ class SubsetChannel(Channel):
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return self.n_candidates
 
     @property
@@ -39,6 +40,7 @@ class SubsetChannel(Channel):
 
     @property
     def all_units(self) -> int:
+        """Equally likely draws."""
         return self.holding_units + (self.n_candidates - self.subset_size) * UNIT
 
     def law(self) -> Law:

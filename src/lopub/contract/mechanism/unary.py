@@ -44,6 +44,7 @@ class SymmetricChannel(Channel):
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return self.n_candidates
 
     def law(self) -> Law:
@@ -72,6 +73,7 @@ class OptimizedChannel(Channel):
 
     @property
     def width(self) -> int:  # type: ignore[override]
+        """Bits of an output."""
         return self.n_candidates
 
     def law(self) -> Law:

@@ -42,6 +42,7 @@ class Fill(ViewRule):
         return self.walked(randomness.prefix(len(sizes), len(sizes)), sizes)
 
     def walked(self, order: Sequence[int], sizes: Sizes) -> View:
+        """The attributes that are taken in this order: the first two, then each that still fits."""
         taken: list[int] = []
         product = 1
         for position in order:

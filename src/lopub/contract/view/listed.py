@@ -9,13 +9,14 @@ from typing import ClassVar, Self
 
 from lopub.contract.budget import total_up
 from lopub.contract.canonical import Json, Members
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, names_of
 from lopub.contract.randomness import Randomness
+from lopub.contract.texts import one_line
 from lopub.contract.view.base import Losses, Sizes, View, ViewRule
 from lopub.errors import CampaignError
 
 MOST_WEIGHT = 2**32
-"""Of all listed views together."""
+"""The largest sum of the weights of all listed views."""
 MOST_LISTED = 2**17
 """Attributes that all listed views name together."""
 
@@ -31,8 +32,9 @@ class Listed(ViewRule):
     """The same sets as positions."""
 
     @classmethod
-    def of(cls, domain: Domain, weights: Sequence[tuple[Sequence[str], int]]) -> Self:
-        """Named sets with their weights, in the order given."""
+    def of(cls, domain: Domain, weights: Sequence[tuple[str | Sequence[str], int]]) -> Self:
+        """Named sets with their weights, in the order given; a single name is a set of one attribute."""
+        weights = [(names_of(names), weight) for names, weight in weights]
         if (n := sum(len(names) for names, _ in weights)) > MOST_LISTED:
             raise CampaignError(f"view listed may name {MOST_LISTED:,} attributes in all its sets together, got {n:,}")
         if any(len(set(names)) < len(names) for names, _ in weights):
@@ -40,6 +42,9 @@ class Listed(ViewRule):
         sets = tuple(tuple(sorted(domain.positions(names))) for names, _ in weights)
         in_order = tuple(tuple(domain.names[i] for i in view) for view in sets)
         return cls(in_order, tuple(weight for _, weight in weights), sets)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{len(self.sets):,} sets")
 
     def __post_init__(self) -> None:
         if not self.sets:

@@ -133,7 +133,7 @@ def _making(publication: Publication) -> list[str]:
     )
     facts = [
         f"Noise: {plain(mechanism_in_words(publication.campaign))}.",
-        f"Joint distributions: method {settings.method}. Structure: {settings.structure}; an edge where {rule}.",
+        f"Joint distributions: method {settings.estimator.name}. Structure: {settings.structure}; an edge where {rule}.",
         f"Dependency graph: {len(graph.edges):,} edges among {graph.n_pairs:,} pairs, of which {graph.n_saved:,} were not"
         " estimated.",
         f"Junction tree: {len(tree.cliques):,} cliques of at most {publication.most_cells:,} cells;"

@@ -102,8 +102,8 @@ def _implementation(publication: Publication) -> dict[str, Any]:
         "mechanisms": f"LoPub {__version__}, {mechanism_in_words(publication.campaign)}. Exact integer thresholds, randomness of"
         " the operating system, no floating point.",
         "composition": "None: one report for a campaign. Attributes randomized separately share its budget (sequential).",
-        "post_processing": f"Joint distributions estimated from the reports (method {settings.method}), dependency graph and"
-        f" junction tree (structure {settings.structure}), records drawn along the tree (seed {settings.seed})."
+        "post_processing": f"Joint distributions estimated from the reports (method {settings.estimator.name}), dependency graph"
+        f" and junction tree (structure {settings.structure}), records drawn along the tree (seed {settings.seed})."
         f" {margins_in_words(publication)}".rstrip(),
         "utility": "Standard errors of all estimates are published."
         f" Largest misfit of a clique (average variant distance): {misfit:.4f}.",

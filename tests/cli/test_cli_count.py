@@ -105,9 +105,9 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     (tmp_path / "broken").write_bytes((collected / "tuesday.reports").read_bytes() + b"\x00\x03abc")
     result = counted(collected, tmp_path / "c", str(tmp_path / "broken"))
     assert result.returncode == 0
-    assert "1 reports were left out (length)" in result.stderr
+    assert "1 report was left out (length)" in result.stderr
     again = lopub("estimate", "campaign.json", str(tmp_path / "c"), "-a", "home", cwd=collected)
-    assert "1 reports were left out (length)" in again.stderr
+    assert "1 report was left out (length)" in again.stderr
 
 
 @pytest.mark.parametrize("options", [["-a", "income,home"], ["-a", "home", "--json"], ["-a", "gender,donates", "--method", "em"]])

@@ -102,7 +102,7 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     broken.write_bytes(framed_bytes(batch) + b"\x00\x03abc")
     result = lopub("estimate", "campaign.json", str(broken), "-a", "home", cwd=collected)
     assert result.returncode == 0
-    assert "1 reports were left out (length)" in result.stderr
+    assert "1 report was left out (length)" in result.stderr
 
 
 def test_columns_are_chosen_from_a_domain_file_too(tmp_path: Path):

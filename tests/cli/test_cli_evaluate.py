@@ -9,7 +9,7 @@ from test_cli import lopub, refused
 
 from lopub.collection.catalogue import ALUMNI
 
-QUICK = ("--no-classifiers", "--sets", "20")
+QUICK = ("--no-classifiers", "--most-sets", "20")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_the_tables_begin_with_a_plain_sentence(folder: Path):
 
 
 def test_json_holds_every_score(folder: Path):
-    shown = scores(folder, "--sets", "20")
+    shown = scores(folder, "--most-sets", "20")
     assert [len(shown["avd"][k]["sets"]) for k in "123"] == [12, 66, 20]
     assert 0 < shown["avd"]["2"]["mean"] < shown["avd"]["2"]["largest"] < 1
     assert len(shown["classifiers"]) == 6
@@ -81,7 +81,7 @@ def test_the_order_of_columns_changes_nothing(folder: Path):
         rows = [row[::-1] for row in csv.reader(file)]
     with open(folder / "turned.csv", "w", newline="") as file:
         csv.writer(file).writerows(rows)
-    assert scores(folder, "--sets", "20") == scores(folder, "--sets", "20", synthetic="turned.csv")
+    assert scores(folder, "--most-sets", "20") == scores(folder, "--most-sets", "20", synthetic="turned.csv")
 
 
 def test_targets_are_what_is_predicted(folder: Path):
@@ -139,7 +139,7 @@ def test_a_mistake_gets_one_sentence(folder: Path, options: list[str], words: st
     ("options", "words"),
     [
         (["--phi", "2"], "--phi"),
-        (["--sets", "0"], "--sets"),
+        (["--most-sets", "0"], "--most-sets"),
         (["--seed", "-1"], "--seed"),
         (["--campaign", "campaign.json", "--domain", "alumni.domain.json"], "not both"),
         (["--targets", "home", "--no-classifiers"], "has no use"),

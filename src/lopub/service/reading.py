@@ -51,9 +51,9 @@ def chosen(store: Store, campaign_id: str) -> Entry:
     return found[0]
 
 
-def shown_count(store: Store, entry: Entry) -> str:
-    """How many reports a campaign has, for people; below its min_reports only that they are fewer."""
+def count_to_show(store: Store, entry: Entry) -> int | None:
+    """How many reports a campaign has; None below its min_reports, where only that may be shown."""
     try:
-        return f"{tally(store, entry).n_reports:,}"
+        return tally(store, entry).n_reports
     except TooFewReports:
-        return f"below {entry.campaign.terms.min_reports:,}"
+        return None

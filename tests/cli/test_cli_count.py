@@ -1,40 +1,19 @@
 """`lopub count` as a user meets it, and `lopub estimate` on what it writes."""
 
-import contextlib
-import io
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from commands import lopub
 from test_cli import lopub as in_a_process
 from test_cli import refused
 
 from lopub import ReportBatch
-from lopub.cli import run
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.counts import Counts, count
-
-
-def lopub(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command line in this process, which has everything loaded; a fresh one takes a second."""
-    out, err, argv = io.StringIO(), io.StringIO(), sys.argv
-    before, code = Path.cwd(), 0
-    try:
-        sys.argv = ["lopub", *arguments]
-        os.chdir(cwd or before)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            run()
-    except SystemExit as end:
-        code = int(end.code or 0)
-    finally:
-        sys.argv = argv
-        os.chdir(before)
-    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ Margins = Annotated[
     typer.Option(
         "--margin",
         metavar="FILE",
-        help="Known shares, as a csv of attribute(s) and probability. May be repeated.",
+        help="Known public shares to go by: a csv of attribute(s) and probability. May be repeated.",
         show_default=False,
     ),
 ]

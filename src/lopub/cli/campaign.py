@@ -61,17 +61,19 @@ Rate = Annotated[
     typer.Option(
         "--false-positive-rate",
         metavar="P",
-        help="Instead of bits and hashes: how often two values share a bit.",
+        help="Instead of bits and hashes: the rate that they are chosen for.",
         rich_help_panel="Privacy",
     ),
 ]
 MechanismName = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="bloom, unary, subset, direct or hashed.", rich_help_panel="Privacy"),
+    typer.Option("--mechanism", metavar="NAME", help="One of bloom, unary, subset, direct, hashed.", rich_help_panel="Privacy"),
 ]
 ViewText = Annotated[
     str | None,
-    typer.Option("--view", metavar="VIEW", help="all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"),
+    typer.Option(
+        "--view", metavar="VIEW", help="What a report covers: all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"
+    ),
 ]
 Jointly = Annotated[
     bool | None,
@@ -116,9 +118,7 @@ def wish_of(
 
 @app.command()
 def make(
-    draft: Annotated[
-        Path, typer.Argument(metavar="DRAFT", help="Fields and terms as JSON, in any spelling.", show_default=False)
-    ],
+    draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)],
     output: Output,
     epsilon: Epsilon = None,
     flip_probability: Flip = None,
@@ -155,7 +155,7 @@ def infer(
         str | None, typer.Option("--columns", metavar="A,B,…", help="Only these columns; all unless given.", show_default=False)
     ] = None,
     order: Annotated[
-        str, typer.Option("--order", metavar="ORDER", help="Of learnt categories: appearance or natural.")
+        str, typer.Option("--order", metavar="ORDER", help="Order of learnt categories: appearance or natural.")
     ] = "appearance",
     most_candidates: Annotated[
         int, typer.Option("--most-candidates", metavar="N", help="Refuse a column with more different values.")

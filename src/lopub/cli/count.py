@@ -22,7 +22,7 @@ from lopub.errors import StoreError, TooFewReports
 def count(
     sources: Words,
     output: Annotated[
-        Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts: .parquet.", show_default=False)
+        Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts, as Parquet.", show_default=False)
     ],
     campaign: SourceCampaign = None,
     as_json: AsJson = False,

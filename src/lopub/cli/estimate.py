@@ -17,7 +17,10 @@ from lopub.inference.joint import Fit, JointDistribution, interval
 
 def estimate(
     sources: Sources,
-    attributes: Annotated[str, typer.Option("--attributes", "-a", metavar="A,B,…", help="Which attributes.", show_default=False)],
+    attributes: Annotated[
+        str,
+        typer.Option("--attributes", "-a", metavar="A,B,…", help="The attributes, with commas between them.", show_default=False),
+    ],
     campaign: SourceCampaign = None,
     method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
     output: Annotated[

@@ -43,7 +43,7 @@ def plan(
         ),
     ] = None,
     goal: Annotated[
-        str, typer.Option("--goal", metavar="GOAL", help="What is to be right: pairs, marginals, or table (slower).")
+        str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, marginals, or table (slower).")
     ] = "pairs",
     table_file: Annotated[
         Path | None,

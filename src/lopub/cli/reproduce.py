@@ -14,7 +14,7 @@ from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_
 def reproduce(
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WHAT…]", help=f"Any of {', '.join(EXPERIMENTS)}; all unless given.", show_default=False),
+        typer.Argument(metavar="WHAT", help=f"Any of {', '.join(EXPERIMENTS)}; all unless given.", show_default=False),
     ] = None,
     data: Annotated[
         Path | None,

@@ -21,7 +21,7 @@ def new(
     scope: Annotated[
         str, typer.Option("--scope", metavar="SCOPE", help="read (lists and counts) or manage (also open and close).")
     ] = "manage",
-    days: Annotated[int, typer.Option("--days", metavar="N", help="For how many days it is good.")] = 30,
+    days: Annotated[int, typer.Option("--days", metavar="N", help="For how many days it is valid.")] = 30,
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it, once: only its hash is kept.
@@ -36,7 +36,7 @@ def new(
         token = new_token(store, scope=scope, days=days)
         grant = grant_of(store, token)
     tell({"token": token} | (described(grant) if grant else {}), token, as_json=as_json)
-    note(f"note: this is the only time that the token is shown; it is good for {days} days, scope {scope}")
+    note(f"note: this is the only time that the token is shown; it is valid for {days} days, scope {scope}")
 
 
 @app.command("list")

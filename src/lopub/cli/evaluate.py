@@ -29,41 +29,47 @@ WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 ADVICE = "give --campaign or --domain, so that both tables are read alike"
 
 
+RealFile = Annotated[Path, typer.Argument(metavar="REAL", help="The true records: csv or Parquet.", show_default=False)]
+SyntheticFile = Annotated[
+    Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic records: csv or Parquet.", show_default=False)
+]
+CampaignFile = Annotated[
+    Path | None,
+    typer.Option("--campaign", metavar="CAMPAIGN", help="The campaign file whose attributes are compared.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        *OUTPUT,
+        metavar="PATH",
+        help="Where to write: a directory for a page and all scores, or a .json file for the scores.",
+        show_default=False,
+    ),
+]
+Sets = Annotated[int, typer.Option("--most-sets", metavar="N", help="Compare at most so many sets of three attributes.", min=1)]
+Phi = Annotated[
+    float,
+    typer.Option("--phi", metavar="P", help="Dependency degree from which a pair counts as dependent, 0 to 1.", min=0, max=1),
+]
+Targets = Annotated[
+    str | None,
+    typer.Option(
+        "--targets", metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.", show_default=False
+    ),
+]
+Classifiers = Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")]
+
+
 def evaluate(
-    real_file: Annotated[Path, typer.Argument(metavar="REAL", help="The true records: csv or Parquet.", show_default=False)],
-    synthetic_file: Annotated[
-        Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic records: csv or Parquet.", show_default=False)
-    ],
-    campaign_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--campaign", metavar="CAMPAIGN", help="The campaign file whose attributes are compared.", show_default=False
-        ),
-    ] = None,
+    real_file: RealFile,
+    synthetic_file: SyntheticFile,
+    campaign_file: CampaignFile = None,
     domain_file: DomainFile = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            *OUTPUT,
-            metavar="PATH",
-            help="Where to write: a directory for a page and all scores, or a .json file for the scores.",
-            show_default=False,
-        ),
-    ] = None,
-    sets: Annotated[
-        int, typer.Option("--most-sets", metavar="N", help="Compare at most so many sets of three attributes.", min=1)
-    ] = 200,
-    phi: Annotated[
-        float,
-        typer.Option("--phi", metavar="P", help="Dependency degree from which a pair counts as dependent, 0 to 1.", min=0, max=1),
-    ] = 0.2,
-    targets: Annotated[
-        str | None,
-        typer.Option(
-            "--targets", metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.", show_default=False
-        ),
-    ] = None,
-    classifiers: Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")] = True,
+    output: Output = None,
+    sets: Sets = 200,
+    phi: Phi = 0.2,
+    targets: Targets = None,
+    classifiers: Classifiers = True,
     seed: Seed = 0,
     as_json: AsJson = False,
     force: Force = False,

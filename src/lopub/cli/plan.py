@@ -23,40 +23,48 @@ N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes", "table": "pairs of the synthetic table"}
 
 
+CampaignFile = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file, or a draft of one.", show_default=False)
+]
+People = Annotated[int | None, typer.Option("--people", metavar="N", help="How many people answer.", show_default=False)]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of a whole report.", show_default=False)
+]
+Error = Annotated[
+    float | None,
+    typer.Option(
+        "--error",
+        metavar="X",
+        help="The wanted mean error (AVD): the share of people in the wrong cell, 0 to 1.",
+        show_default=False,
+    ),
+]
+Goal = Annotated[
+    str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, marginals, or table (slower).")
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--table", metavar="FILE", help="A public table of similar people, to try plans on.", show_default=False),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option("--weight", metavar="A=W", help="Attribute A matters W times as much. May be repeated.", show_default=False),
+]
+Output = Annotated[
+    Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False)
+]
+
+
 def plan(
-    campaign_file: Annotated[
-        Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file, or a draft of one.", show_default=False)
-    ],
-    people: Annotated[
-        int | None, typer.Option("--people", metavar="N", help="How many people answer.", show_default=False)
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of a whole report.", show_default=False)
-    ] = None,
-    error: Annotated[
-        float | None,
-        typer.Option(
-            "--error",
-            metavar="X",
-            help="The wanted mean error (AVD): the share of people in the wrong cell, 0 to 1.",
-            show_default=False,
-        ),
-    ] = None,
-    goal: Annotated[
-        str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, marginals, or table (slower).")
-    ] = "pairs",
-    table_file: Annotated[
-        Path | None,
-        typer.Option("--table", metavar="FILE", help="A public table of similar people, to try plans on.", show_default=False),
-    ] = None,
+    campaign_file: CampaignFile,
+    people: People = None,
+    epsilon: Epsilon = None,
+    error: Error = None,
+    goal: Goal = "pairs",
+    table_file: TableFile = None,
     margin: Margins = None,
-    weight: Annotated[
-        list[str] | None,
-        typer.Option("--weight", metavar="A=W", help="Attribute A matters W times as much. May be repeated.", show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False)
-    ] = None,
+    weight: Weight = None,
+    output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     force: Force = False,

@@ -21,57 +21,64 @@ from lopub.release import publish as published
 from lopub.release.stages import PHI, Progress
 from lopub.release.summary import warnings_of
 
+Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
+Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
+Method = Annotated[
+    str,
+    typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}; structure calibrated takes shrunk only."),
+]
+Phi = Annotated[
+    float | None,
+    typer.Option(
+        "--phi",
+        metavar="P",
+        help=f"With structure paper: dependency degree from which a pair counts as dependent, 0 to 1; {PHI} unless given.",
+        show_default=False,
+    ),
+]
+Prune = Annotated[
+    str | None,
+    typer.Option(
+        "--prune",
+        metavar="FIND",
+        help="With structure paper: skip pairs by entropy, to look for dependence or for independence.",
+        show_default=False,
+    ),
+]
+MostCells = Annotated[
+    int | None,
+    typer.Option(
+        "--most-cells",
+        metavar="N",
+        help="Cells that a clique may have; chosen from the number of reports and the noise unless given.",
+        show_default=False,
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option("--rows", metavar="N", help="Synthetic records to draw; as many as reports unless given.", show_default=False),
+]
+Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many independent synthetic tables.")]
+Numbers = Annotated[
+    str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
+
 
 def publish(
     sources: Sources,
-    output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)],
+    output: Output,
     campaign: SourceCampaign = None,
-    structure: Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")] = (
-        "calibrated"
-    ),
-    method: Annotated[
-        str,
-        typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}; structure calibrated takes shrunk only."),
-    ] = "shrunk",
-    phi: Annotated[
-        float | None,
-        typer.Option(
-            "--phi",
-            metavar="P",
-            help=f"With structure paper: dependency degree from which a pair counts as dependent, 0 to 1; {PHI} unless given.",
-            show_default=False,
-        ),
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(
-            "--prune",
-            metavar="FIND",
-            help="With structure paper: skip pairs by entropy, to look for dependence or for independence.",
-            show_default=False,
-        ),
-    ] = None,
-    most_cells: Annotated[
-        int | None,
-        typer.Option(
-            "--most-cells",
-            metavar="N",
-            help="Cells that a clique may have; chosen from the number of reports and the noise unless given.",
-            show_default=False,
-        ),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            "--rows", metavar="N", help="Synthetic records to draw; as many as reports unless given.", show_default=False
-        ),
-    ] = None,
-    copies: Annotated[int, typer.Option("--copies", metavar="N", help="How many independent synthetic tables.")] = 1,
-    numbers: Annotated[
-        str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
-    ] = "label",
+    structure: Structure = "calibrated",
+    method: Method = "shrunk",
+    phi: Phi = None,
+    prune: Prune = None,
+    most_cells: MostCells = None,
+    rows: Rows = None,
+    copies: Copies = 1,
+    numbers: Numbers = "label",
     margin: Margins = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)] = 0,
+    seed: Seed = 0,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:

@@ -26,7 +26,8 @@ def parameters(command: Any) -> Iterator[str]:
         if parameter.name == "help":
             continue
         names = ", ".join(f"`{option}`" for option in (*parameter.opts, *parameter.secondary_opts) if option.startswith("-"))
-        shown = names or f"`{parameter.metavar or parameter.name.upper()}`"
+        several = "…" if parameter.nargs == -1 else ""
+        shown = names or f"`{parameter.metavar or parameter.name.upper()}{several}`"
         value = f" `{parameter.metavar}`" if names and parameter.metavar else ""
         stated = isinstance(parameter.default, int | str | Path) and not isinstance(parameter.default, bool)
         tail = f" Default: `{parameter.default}`." if stated else ""

@@ -61,11 +61,11 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
 
 def test_check_confirms_the_id_that_was_announced(campaign: Path):
     shown = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)
-    assert lopub("campaign", "check", str(campaign), "--id", shown["id"]).stdout == f"ok: campaign {shown['id']}\n"
+    assert lopub("campaign", "check", str(campaign), "--id", shown["campaign"]).stdout == f"ok: campaign {shown['campaign']}\n"
 
 
 def test_check_refuses_a_file_that_was_changed_after_its_id_was_taken(campaign: Path):
-    taken = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)["id"]
+    taken = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)["campaign"]
     campaign.write_bytes(campaign.read_bytes().replace(b'"minimum":25', b'"minimum":24'))
     assert "its bytes were changed" in refused(lopub("campaign", "check", str(campaign), "--id", taken))
 

@@ -105,7 +105,7 @@ def test_an_error_of_ours_still_shows_its_traceback():
 def test_an_interrupt_ends_with_130_and_nothing_else(folder: Path, tenths: int):
     """While packages load, and while the command is at work. Before LoPub's first line is read, Python itself answers."""
     before = sorted(path.name for path in folder.iterdir())
-    run = started(folder, "demo", "--out", "demo")
+    run = started(folder, "demo", "--output", "demo")
     while not loaded(run.pid):
         time.sleep(0.005)
     time.sleep(tenths / 10)

@@ -1,13 +1,16 @@
 """`lopub estimate` as a user meets it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_cli import lopub, refused
 
 from lopub import Campaign, JointDistribution
+from lopub.cli.estimate import how_it_ended
 from lopub.collection.catalogue import ALUMNI
+from lopub.inference.joint import Fit
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +105,7 @@ def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_pa
     broken.write_bytes(framed_bytes(batch) + b"\x00\x03abc")
     result = lopub("estimate", "campaign.json", str(broken), "-a", "home", cwd=collected)
     assert result.returncode == 0
-    assert "1 reports were left out (length)" in result.stderr
+    assert "1 report was left out (length)" in result.stderr
 
 
 def test_columns_are_chosen_from_a_domain_file_too(tmp_path: Path):
@@ -125,3 +128,13 @@ def test_columns_are_chosen_from_a_domain_file_too(tmp_path: Path):
     )
     assert made.returncode == 0
     assert Campaign.load(tmp_path / "c.json").domain.names == ("a", "c")
+
+
+def test_a_fit_that_was_ended_early_says_so_without_alarm():
+    """At strong noise that is usual, and going on would not help."""
+    early = Fit(method="em", converged=False, n_evaluations=300, trace=(-9.5, -9.25))
+    assert how_it_ended(early) == (
+        "still moving a little after 300 EM evaluations (the last raised the log-likelihood by 0.25), as is usual at strong noise"
+    )
+    assert how_it_ended(replace(early, trace=())) == "still moving a little after 300 EM evaluations, as is usual at strong noise"
+    assert how_it_ended(replace(early, converged=True)) == "converged after 300 EM evaluations"

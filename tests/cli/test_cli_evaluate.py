@@ -4,12 +4,15 @@ import csv
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from test_cli import lopub, refused
+from commands import lopub
+from test_cli import refused
 
 from lopub.collection.catalogue import ALUMNI
 
-QUICK = ("--no-classifiers", "--sets", "20")
+QUICK = ("--no-classifiers", "--most-sets", "20")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +50,7 @@ def test_the_tables_begin_with_a_plain_sentence(folder: Path):
 
 
 def test_json_holds_every_score(folder: Path):
-    shown = scores(folder, "--sets", "20")
+    shown = scores(folder, "--most-sets", "20")
     assert [len(shown["avd"][k]["sets"]) for k in "123"] == [12, 66, 20]
     assert 0 < shown["avd"]["2"]["mean"] < shown["avd"]["2"]["largest"] < 1
     assert len(shown["classifiers"]) == 6
@@ -81,7 +84,7 @@ def test_the_order_of_columns_changes_nothing(folder: Path):
         rows = [row[::-1] for row in csv.reader(file)]
     with open(folder / "turned.csv", "w", newline="") as file:
         csv.writer(file).writerows(rows)
-    assert scores(folder, "--sets", "20") == scores(folder, "--sets", "20", synthetic="turned.csv")
+    assert scores(folder, "--most-sets", "20") == scores(folder, "--most-sets", "20", synthetic="turned.csv")
 
 
 def test_targets_are_what_is_predicted(folder: Path):
@@ -139,7 +142,7 @@ def test_a_mistake_gets_one_sentence(folder: Path, options: list[str], words: st
     ("options", "words"),
     [
         (["--phi", "2"], "--phi"),
-        (["--sets", "0"], "--sets"),
+        (["--most-sets", "0"], "--most-sets"),
         (["--seed", "-1"], "--seed"),
         (["--campaign", "campaign.json", "--domain", "alumni.domain.json"], "not both"),
         (["--targets", "home", "--no-classifiers"], "has no use"),
@@ -175,3 +178,50 @@ def test_a_table_that_cannot_be_compared_is_refused(tmp_path: Path, real: str, w
 
 def test_a_table_that_is_not_there_is_named(folder: Path):
     assert "cannot read nothing.csv" in refused(evaluate(folder, real="nothing.csv"))
+
+
+# ---- Parquet
+
+
+@pytest.fixture(scope="module")
+def in_parquet(folder: Path) -> Path:
+    """The same tables as Parquet: as a publication has them, with types of their own, and with missing answers."""
+    for name, seed in (("real", 1), ("synthetic", 2)):
+        people = ALUMNI.people(800, seed=seed)
+        pq.write_table(people.to_arrow(), folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("options", [(), ("--campaign", "campaign.json")], ids=["learnt", "campaign"])
+def test_parquet_gives_the_scores_of_csv(in_parquet: Path, options: tuple[str, ...]):
+    of_csv = scores(in_parquet, *QUICK, *options)
+    assert scores(in_parquet, *QUICK, *options, real="real.parquet", synthetic="synthetic.parquet") == of_csv
+    assert scores(in_parquet, *QUICK, *options, synthetic="synthetic.parquet") == of_csv
+
+
+def test_columns_of_numbers_and_booleans_compare_with_their_texts(tmp_path: Path):
+    pq.write_table(pa.table({"n": [1, 2, None, 2], "b": [True, False, True, None]}), tmp_path / "a.parquet")
+    (tmp_path / "b.csv").write_text("n,b\n1,true\n2,false\n,true\n2,\n")
+    shown = scores(tmp_path, *QUICK, real="a.parquet", synthetic="b.csv")
+    assert shown["avd"]["1"]["mean"] == 0 and shown["avd"]["2"]["mean"] == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (pa.table({"gender": ["F"]}), "bad.parquet: the table has no column 'home'"),
+        (
+            pa.table({"gender": [["F"]], "home": ["x"]}),
+            "bad.parquet: column 'gender' of list<element: string> cannot be compared",
+        ),
+        (None, "bad.parquet is a damaged or cut-off Parquet file"),
+    ],
+    ids=["column", "type", "damaged"],
+)
+def test_a_parquet_file_that_cannot_be_compared_is_named(folder: Path, tmp_path: Path, table: pa.Table | None, words: str):
+    path = tmp_path / "bad.parquet"
+    if table is None:
+        path.write_bytes(b"PAR1 and no more")
+    else:
+        pq.write_table(table, path)
+    assert words in refused(evaluate(folder, "--campaign", "campaign.json", synthetic=str(path)))

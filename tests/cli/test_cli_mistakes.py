@@ -78,11 +78,13 @@ NOT_A_CAMPAIGN = {
 }
 NOT_REPORTS = {
     "people.csv": "not a file of reports, but text; if it is a table of records, `lopub encode` lets simulated clients report",
-    "campaign.json": "campaign.json is not a file of reports, but JSON",
     "people.csv.gz": "people.csv.gz is not a file of reports, but a gzipped file; unpack it first",
     "picture.png": "picture.png is not a file of reports, but a binary file",
-    "lopub.db": "a SQLite database; `lopub publish --from sqlite:///FILE` reads the reports of a collector",
-    "folder": "cannot read reports folder: Is a directory",
+    "lopub.db": "a SQLite database; to read the reports of a collector, name it as sqlite:///FILE",
+    "folder": "folder has no file of reports; their names end in .parquet, .bin, .reports",
+    "nowhere": "cannot read reports nowhere: No such file or directory",
+    "n" * 300: "File name too long",
+    "*.reports": "*.reports has no file of reports",
     "empty": "",
 }
 NOT_A_DRAFT = {
@@ -108,7 +110,8 @@ def test_a_file_that_is_not_a_campaign_is_told_as_what_it_is(lopub: Lopub, file:
     for rest in (("campaign", "show", file), ("campaign", "check", file), ("encode", file, "people.csv", "-o", "out.bin")):
         assert refusal(lopub(*rest)).startswith(NOT_A_CAMPAIGN[file])
     for command in ("publish", "count"):
-        assert refusal(lopub(command, file, "reports.parquet", "-o", "out")).startswith(NOT_A_CAMPAIGN[file])
+        named = ("--campaign", file, "-o", "out")
+        assert refusal(lopub(command, "reports.parquet", *named)).startswith(NOT_A_CAMPAIGN[file])
     assert not list(Path.cwd().glob("out*"))
 
 

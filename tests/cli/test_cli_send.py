@@ -160,7 +160,7 @@ def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tm
         "campaign": CAMPAIGN.id,
         "epsilon": CAMPAIGN.epsilon,
         "made_before": False,
-        "attempts": 1,
+        "n_attempts": 1,
         "spent": CAMPAIGN.epsilon,
     }
     assert len(files(tmp_path / "kept")) == 1
@@ -231,7 +231,7 @@ def test_withdrawing_tells_the_id_of_the_kept_report(collector, record, tmp_path
     result = lopub("withdraw", collector.url, home=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("Withdrawn")
     assert set(json.loads(collector.bodies["withdrawals"][0])) == {"id"}
-    assert json.loads(lopub("withdraw", collector.url, "--json", home=tmp_path).stdout)["attempts"] == 1
+    assert json.loads(lopub("withdraw", collector.url, "--json", home=tmp_path).stdout)["n_attempts"] == 1
 
 
 def test_withdrawing_what_was_never_made_is_refused(collector, tmp_path):

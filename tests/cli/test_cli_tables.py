@@ -124,7 +124,7 @@ def test_infer_chooses_mechanism_and_view_by_what_it_is_told_of_privacy(
 
 def test_infer_follows_its_options_on_columns_order_and_bins(table: Path) -> None:
     output = table.with_name("campaign.json")
-    options = ["--columns", "age,drink", "--order", "natural", "--bins-per-number", "2", "--max-candidates", "3"]
+    options = ["--columns", "age,drink", "--order", "natural", "--bins-per-number", "2", "--most-candidates", "3"]
     table.write_text(TABLE.replace(",4,", ",4.5,"))
     done(lopub("campaign", "infer", table, "-o", output, "--epsilon", "5", *options))
     drink = Categorical(name="drink", values=("beer", "tea", "wine"))
@@ -134,7 +134,7 @@ def test_infer_follows_its_options_on_columns_order_and_bins(table: Path) -> Non
 INFER_REFUSES: list[tuple[str | bytes, list[str], str]] = [
     (TABLE + "tea,1\n", ["--epsilon", "5"], "line 302 has 2 fields, the header has 3"),
     (TABLE, ["--epsilon", "5", "--columns", "drink,wage"], "has no column 'wage'; its columns are drink, age, happy"),
-    (TABLE, ["--epsilon", "5", "--max-candidates", "2"], "column 'drink' has 3 different values; at most 2"),
+    (TABLE, ["--epsilon", "5", "--most-candidates", "2"], "column 'drink' has 3 different values; at most 2"),
     (TABLE, ["--epsilon", "5", "--order", "size"], "order must be appearance or natural, got 'size'"),
     (TABLE, [], "give either epsilon or flip_probability"),
     (TABLE, ["--epsilon", "5", "--domain", "nothing.json"], "cannot read domain file nothing.json: No such file"),
@@ -270,7 +270,7 @@ def test_encode_refuses_files_that_are_not_there_with_one_sentence(tmp_path: Pat
     files = {"campaign": campaign, "table": tmp_path / "people.csv", "directory": tmp_path}
     files[what] = tmp_path / "nowhere"
     said = refused(lopub("encode", files["campaign"], files["table"], "-o", files["directory"] / "reports.parquet"))
-    assert "nowhere" in said and "No such file or directory" in said
+    assert "nowhere" in said and ("No such file or directory" in said or "there is no directory" in said)
     assert names_in(tmp_path) == ["campaign.json", "people.csv"]
 
 
@@ -298,7 +298,7 @@ def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Pa
 
 def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None:
     for name in ("one", "other"):
-        done(lopub("demo", "--out", tmp_path / name, "--people", "2000"))
+        done(lopub("demo", "--output", tmp_path / name, "--people", "2000"))
     assert names_in(tmp_path / "one") == ["campaign.json", "people.csv", "publication", "reports.parquet"]
     one, other = (
         {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
@@ -308,8 +308,8 @@ def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None
 
 
 def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
-    result = done(lopub("demo", "--out", tmp_path / "deep" / "demo", "--people", "2000", "--seed", "5"))
-    files = tmp_path / "deep" / "demo"
+    files = tmp_path / "demo"
+    result = done(lopub("demo", "--output", files, "--people", "2000", "--seed", "5"))
     people = Dataset.load(files / "people.csv", ALUMNI.domain)
     assert people.codes.tolist() == ALUMNI.people(2000, seed=5).codes.tolist()
     batch = ReportBatch.load(files / "reports.parquet", Campaign.load(files / "campaign.json"))
@@ -321,7 +321,7 @@ def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
 
 
 def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(tmp_path: Path) -> None:
-    shown = done(lopub("demo", "--out", "demo", "--people", "500", cwd=tmp_path)).stdout.splitlines()
+    shown = done(lopub("demo", "--output", "demo", "--people", "500", cwd=tmp_path)).stdout.splitlines()
     table = shown[next(place for place, line in enumerate(shown) if line.startswith("people in the wrong cell")) :]
     assert table[0].split()[-3:] == ["synthetic", "independence", "ideal"]
     for words in ("of one attribute", "of two attributes", "of three attributes", "right guesses of"):
@@ -331,7 +331,7 @@ def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(tmp_path:
 
 def test_the_demo_refuses_files_that_exist_unless_forced(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("theirs")
-    command = ["demo", "--out", tmp_path, "--people", "200"]
+    command = ["demo", "--output", tmp_path, "--people", "200"]
     assert "people.csv exists already" in refused(lopub(*command))
     assert names_in(tmp_path) == ["people.csv"] and (tmp_path / "people.csv").read_text() == "theirs"
     for _ in range(2):
@@ -342,13 +342,13 @@ def test_the_demo_refuses_files_that_exist_unless_forced(tmp_path: Path) -> None
 @pytest.mark.parametrize("taken", ["campaign.json", "reports.parquet", "publication"])
 def test_a_demo_that_is_refused_leaves_no_file_of_its_own(tmp_path: Path, taken: str) -> None:
     (tmp_path / taken).write_text("theirs")
-    assert f"{taken} exists already" in refused(lopub("demo", "--out", tmp_path, "--people", "200"))
+    assert f"{taken} exists already" in refused(lopub("demo", "--output", tmp_path, "--people", "200"))
     assert names_in(tmp_path) == [taken]
 
 
 def test_the_demo_refuses_a_file_where_its_directory_should_be(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("theirs")
-    assert "cannot make directory" in refused(lopub("demo", "--out", tmp_path / "taken", "--people", "200"))
+    assert "cannot make directory" in refused(lopub("demo", "--output", tmp_path / "taken", "--people", "200"))
 
 
 # ---- usage

@@ -513,7 +513,7 @@ def test_the_command_writes_where_lopub_data_points(
 
 def test_json_holds_the_files_with_their_checksums(command: Command, mirror: Mirror):
     told = json.loads(command("retail", "--url", mirror.base, "-o", "out", "--json")[1])
-    assert (told["name"], told["n_records"], told["n_attributes"], told["directory"]) == ("retail", 50, 4, "out")
+    assert (told["name"], told["n_records"], told["n_attributes"], told["output"]) == ("retail", 50, 4, "out")
     assert [file["unpacked_sha256"] for file in told["files"]] == [RETAIL.csv_sha256, RETAIL.domain_sha256]
 
 

@@ -96,6 +96,16 @@ def test_single_reports_in_a_list_twice_make_a_batch_of_them_once():
     assert wires_in(batch) == list(wires_of("direct sample jointly"))
 
 
+def test_a_batch_tells_how_many_repeated_reports_it_left_out_whatever_they_came_through():
+    name = "direct sample jointly"
+    campaign, reports = campaign_of(name), reports_of(name)
+    conflicting = other(reports[0], campaign, name)
+    batch = ReportBatch.from_reports([*reports, *reports[:3], conflicting], campaign)
+    assert (batch.n_repeated, batch.refused) == (3, {Reason.CONFLICT: 1})
+    assert ReportBatch.concatenated([batch, batch[:2]]).n_repeated == 3 + 2
+    assert batch[:2].n_repeated == 0
+
+
 # ---- conflicting ones
 
 
@@ -151,8 +161,9 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
     (tmp_path / "a").write_bytes(framed_bytes(batch[:20]) + b"\x00\x01x")
     wrong = other(reports_of(name)[3], campaign, name).to_bytes()
     (tmp_path / "b").write_bytes(framed_bytes(batch[10:]) + framed_bytes(batch[15:17]) + len(wrong).to_bytes(2) + wrong)
-    total = counted_once([tmp_path / "a", tmp_path / "b"], campaign)
+    total, n_repeated = counted_once([tmp_path / "a", tmp_path / "b"], campaign)
     alone = count(batch)
+    assert n_repeated == 10 + 2
     assert total.refused == {Reason.LENGTH: 1, Reason.CONFLICT: 1}
     assert len(total) == len(alone)
     assert list(total.tables) == list(alone.tables)
@@ -168,7 +179,8 @@ def test_files_without_repetitions_are_walked_once(tmp_path: Path, monkeypatch: 
     )
     batch = batch_of("direct sample jointly")
     (tmp_path / "a").write_bytes(framed_bytes(batch))
-    assert len(counted_once([tmp_path / "a"], batch.campaign)) == len(batch)
+    total, n_repeated = counted_once([tmp_path / "a"], batch.campaign)
+    assert (len(total), n_repeated) == (len(batch), 0)
     assert walked == ["a"]
 
 

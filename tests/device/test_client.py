@@ -266,7 +266,7 @@ def test_a_damaged_report_is_told_and_not_made_anew(tmp_path, damage, reason):
         (RECORD | {"children": SENTINEL}, "attribute 'children' takes an integer, got str"),
         (RECORD | {"income": SENTINEL}, "attribute 'income' takes a number"),
         (RECORD | {"city": [SENTINEL]}, "attribute 'city' takes a text, got list"),
-        (RECORD | {"more": SENTINEL}, "the record has an attribute 'more' that the campaign does not ask for"),
+        (RECORD | {"more": SENTINEL}, "the record has a key that the campaign does not ask for; it asks for "),
         ({"city": SENTINEL}, "the record lacks attribute 'smoker'"),
         (RECORD | {"smoker": None}, "attribute 'smoker' has no answer"),
     ],

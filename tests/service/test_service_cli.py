@@ -72,8 +72,8 @@ def test_publications_are_the_same_bytes_from_either_store_and_from_a_file(files
     for address in sources:
         lopub("import", "campaign.json", "reports.parquet", "--database", address, directory=files)
     lopub("publish", "campaign.json", "reports.parquet", "-o", "0", directory=files)
-    lopub("publish", "--from", sources[0], "campaign.json", "-o", "1", directory=files)
-    lopub("publish", "--from", sources[1], target.id, "-o", "2", directory=files)
+    lopub("publish", "campaign.json", sources[0], "-o", "1", directory=files)
+    lopub("publish", sources[1], "--campaign", target.id, "-o", "2", directory=files)
     contents = [
         {str(path.relative_to(files / name)): path.read_bytes() for path in sorted((files / name).rglob("*")) if path.is_file()}
         for name in ("0", "1", "2")
@@ -88,7 +88,7 @@ def test_below_min_reports_nothing_is_published(files: Path):
     data = [Report.from_bytes(each, few) for each in people.reports(few, 60)]
     ReportBatch.from_reports(data, few).save(files / "few.parquet")
     lopub("import", "few.json", "few.parquet", directory=files)
-    told = lopub("publish", "--from", "sqlite:///lopub.db", "few.json", "-o", "out", directory=files, code=1)
+    told = lopub("publish", "few.json", "sqlite:///lopub.db", "-o", "out", directory=files, code=1)
     assert re.search(r"61", told)
     assert not (files / "out").exists()
 
@@ -96,8 +96,7 @@ def test_below_min_reports_nothing_is_published(files: Path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("publish", "campaign.json", "-o", "out"), "give either a file of REPORTS or a database with --from"),
-        (("publish", "--from", "sqlite:///nothing.db", "campaign.json", "-o", "out"), "there is no database nothing.db"),
+        (("publish", "campaign.json", "sqlite:///nothing.db", "-o", "out"), "there is no database nothing.db"),
         (("collect", "list"), "there is no database lopub.db"),
         (("collect", "list", "--database", "mysql://x"), "got one of kind 'mysql'"),
         (("backup", "-o", "b"), "there is no database lopub.db"),

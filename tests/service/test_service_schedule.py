@@ -198,8 +198,9 @@ def test_the_commands_say_until_when_a_campaign_is_open(tmp_path: Path):
     (tmp_path / "campaign.json").write_bytes(open_one.canonical_bytes)
     given = ["--database", database]
     said = CliRunner().invoke(app, ["collect", "open", str(tmp_path / "campaign.json"), *given, "--grace-days", "5"])
-    assert said.output.startswith(f"campaign may is open until {soon + timedelta(days=5)}: /campaigns/")
-    assert f"may: open until {soon + timedelta(days=5)}" in CliRunner().invoke(app, ["collect", "list", *given]).output
+    days = f"open until {soon} (late reports and withdrawals until {soon + timedelta(days=5)})"
+    assert said.output.startswith(f"campaign may is {days}: /campaigns/")
+    assert f"may: {days}" in CliRunner().invoke(app, ["collect", "list", *given]).output
     with sqlite3.connect(tmp_path / "lopub.db") as connection:
         connection.execute("UPDATE campaigns SET closes = ?", [LAST + 5])
     connection.close()

@@ -5,42 +5,49 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import say, working
-from lopub.cli.database import DEFAULT, Database, opened
-from lopub.files import exists
+from lopub.cli.console import tell, working
+from lopub.cli.database import DEFAULT, opened
+from lopub.cli.options import OUTPUT, AsJson, Database, Force
+from lopub.cli.outputs import check_file
 
 
 def backup(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The backup.", show_default=False)],
+    output: Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the backup.", show_default=False)],
     database: Database = DEFAULT,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Write one consistent state of a database to a file, while its collector goes on.
+    """Write a consistent copy of a collector's database to a file, while the collector goes on.
 
-    The file is the same whichever kind of database it comes from, and can be restored into either kind.
+    A backup of either kind of database can be restored into either kind. It holds reports: keep it as carefully as the database.
 
     Example: `lopub backup --database sqlite:///lopub.db -o lopub.backup`
+
+    More: docs/operating.md
     """
-    if output.exists() and not force:
-        raise exists(output)
+    check_file(output, force=force)
     with opened(database) as store, working("backing up"):
         from lopub.service.backup import backup as backed_up
 
         n_reports = backed_up(store, output, force=force)
-    say(f"{n_reports:,} reports backed up")
-    say(f"written: {output}")
+    document = {"database": store.name, "n_reports": n_reports, "output": str(output)}
+    tell(document, f"{n_reports:,} reports backed up", f"written: {output}", as_json=as_json)
 
 
 def restore(
-    backup_file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.", show_default=False)],
+    backup_file: Annotated[Path, typer.Argument(metavar="BACKUP", help="The backup file.", show_default=False)],
     database: Database = DEFAULT,
+    as_json: AsJson = False,
 ) -> None:
     """Fill an empty database from a backup.
 
     Example: `lopub restore lopub.backup --database postgresql://lopub@localhost/lopub`
+
+    More: docs/operating.md
     """
     with opened(database, create=True, alone=True) as store, working("restoring"):
         from lopub.service.backup import restore as restored
 
         n_reports = restored(backup_file, store)
-    say(f"{n_reports:,} reports restored into {store.name}")
+    document = {"database": store.name, "n_reports": n_reports}
+    tell(document, f"{n_reports:,} reports restored into {store.name}", as_json=as_json)

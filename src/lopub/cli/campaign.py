@@ -1,13 +1,17 @@
 """`lopub campaign`: make one, look at it, check it."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from lopub.cli.console import note, out, print_json, say, table
+from lopub.cli.console import note, out, print_json, say, table, tell
+from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force
+from lopub.cli.options import Domain as DomainFile
+from lopub.cli.outputs import check_file
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
@@ -28,41 +32,54 @@ FEWEST_DIGITS = 8
 
 app = typer.Typer(no_args_is_help=True, help="Make, show and check campaigns.", rich_markup_mode="markdown")
 
-File = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the campaign.", show_default=False)]
+Output = Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the campaign.", show_default=False)]
 Epsilon = Annotated[
     str | None,
     typer.Option(
+        "--epsilon",
         metavar="E",
-        help="Privacy budget of a whole report; alone, the best known mechanism and view are chosen.",
+        help="Privacy budget of a whole report. Given alone, the best known mechanism and view are chosen.",
+        show_default=False,
         rich_help_panel="Privacy",
     ),
 ]
 Flip = Annotated[
     str | None,
-    typer.Option("--flip-probability", metavar="F", help="The paper's f (bloom and unary).", rich_help_panel="Privacy"),
+    typer.Option(
+        "--flip-probability",
+        metavar="F",
+        help="Instead of epsilon: the paper's f, for bloom and unary.",
+        rich_help_panel="Privacy",
+    ),
 ]
-Bits = Annotated[int | None, typer.Option(metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
-Hashes = Annotated[int | None, typer.Option(metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")]
+Bits = Annotated[int | None, typer.Option("--bits", metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
+Hashes = Annotated[
+    int | None, typer.Option("--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")
+]
 Rate = Annotated[
     float | None,
-    typer.Option("--false-positive-rate", metavar="P", help="Instead of bits and hashes.", rich_help_panel="Privacy"),
+    typer.Option(
+        "--false-positive-rate",
+        metavar="P",
+        help="Instead of bits and hashes: the rate that they are chosen for.",
+        rich_help_panel="Privacy",
+    ),
 ]
 MechanismName = Annotated[
     str | None,
-    typer.Option("--mechanism", metavar="NAME", help="bloom, unary, subset, direct or hashed.", rich_help_panel="Privacy"),
+    typer.Option("--mechanism", metavar="NAME", help="One of bloom, unary, subset, direct, hashed.", rich_help_panel="Privacy"),
 ]
 ViewText = Annotated[
     str | None,
-    typer.Option("--view", metavar="VIEW", help="all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"),
+    typer.Option(
+        "--view", metavar="VIEW", help="What a report covers: all, sample:K, fill or fill:CELLS.", rich_help_panel="Privacy"
+    ),
 ]
 Jointly = Annotated[
     bool | None,
     typer.Option(
         "--jointly/--separately",
-        help="Randomize a view as one block, or each attribute with its share of the budget.",
+        help="Randomize a view as one block with the whole budget, or each attribute with its share of it.",
         rich_help_panel="Privacy",
         show_default=False,
     ),
@@ -101,9 +118,7 @@ def request_of(
 
 @app.command()
 def make(
-    draft: Annotated[
-        Path, typer.Argument(metavar="DRAFT", help="Fields and terms as JSON, in any spelling.", show_default=False)
-    ],
+    draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)],
     output: Output,
     epsilon: Epsilon = None,
     flip_probability: Flip = None,
@@ -113,37 +128,41 @@ def make(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Make a campaign from a draft that lists its fields, and a privacy budget.
+    """Make a campaign from a draft, which lists the questions, and a privacy budget.
 
     A draft is JSON such as `{"name": "alumni", "schema": {"fields": [{"name": "gender", "type": "string",
     "categories": ["F", "M"]}, {"name": "age", "type": "integer", "constraints": {"minimum": 25, "maximum": 60}}]}}`.
 
     Example: `lopub campaign make draft.json -o campaign.json --epsilon 4`
+
+    More: docs/choosing.md
     """
+    check_file(output, force=force)
     request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
     domain, terms = draft_from_file(draft)
-    campaign = make_campaign(domain, terms, request)
-    summary = summary_of(campaign)  # before anything is written
-    campaign.save(output, force=force)
-    out.print(summary)
-    warn_of(campaign)
-    say(f"written: {output}")
+    write(make_campaign(domain, terms, request), output, as_json=as_json, force=force)
 
 
 @app.command()
 def infer(
     table_file: Annotated[Path, typer.Argument(metavar="TABLE", help="A csv file, gzipped or not.", show_default=False)],
     output: Output,
-    domain_file: Annotated[
-        Path | None,
-        typer.Option("--domain", metavar="FILE", help="The domain file of a prepared table."),
+    domain_file: DomainFile = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", metavar="A,B,…", help="Only these columns; all unless given.", show_default=False)
     ] = None,
-    columns: Annotated[str | None, typer.Option(metavar="A,B,…", help="Only these columns.")] = None,
-    order: Annotated[str, typer.Option(metavar="HOW", help="Order of learnt categories: appearance or natural.")] = "appearance",
-    most_candidates: Annotated[int, typer.Option("--max-candidates", metavar="N", help="Of one column.")] = MOST_INFERRED,
-    bins: Annotated[int, typer.Option("--bins-per-number", metavar="N", help="Equal bins of a learnt number.")] = N_BINS,
+    order: Annotated[
+        str, typer.Option("--order", metavar="ORDER", help="Order of learnt categories: appearance or natural.")
+    ] = "appearance",
+    most_candidates: Annotated[
+        int, typer.Option("--most-candidates", metavar="N", help="Refuse a column with more different values.")
+    ] = MOST_INFERRED,
+    bins: Annotated[
+        int, typer.Option("--bins-per-number", metavar="N", help="Into how many equal bins a column of numbers is cut.")
+    ] = N_BINS,
     epsilon: Epsilon = None,
     flip_probability: Flip = None,
     bits: Bits = None,
@@ -152,14 +171,18 @@ def infer(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    as_json: AsJson = False,
     force: Force = False,
 ) -> None:
-    """Make a campaign whose fields are learnt from a table. For backtests: see the warning.
+    """Make a campaign whose questions are learnt from a table. For backtests only: what is learnt from private rows is a leak.
 
     With `--epsilon` alone the best known mechanism and view are chosen; with `--flip-probability` the paper's.
 
     Example: `lopub campaign infer people.csv -o campaign.json --epsilon 4`
+
+    More: docs/choosing.md
     """
+    check_file(output, force=force)
     if order not in ("appearance", "natural"):
         raise DomainError(f"order must be appearance or natural, got {order!r}")
     request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
@@ -172,13 +195,23 @@ def infer(
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
     campaign = make_campaign(domain, Terms(name=name_of(table_file)), request)
+    learnt = [LEAK_WARNING] if domain_file is None else []
+    write(campaign, output, as_json=as_json, force=force, warnings=learnt)
+
+
+def write(campaign: Campaign, output: Path, *, as_json: bool, force: bool, warnings: Sequence[str] = ()) -> None:
+    """Write a new campaign, and show what it is; warnings come once there is something to be warned of."""
     summary = summary_of(campaign)  # before anything is written
     campaign.save(output, force=force)
-    if domain_file is None:  # now that there is something to be warned of
-        note(LEAK_WARNING)
-    out.print(summary)
+    for warning in warnings:
+        note(warning)
+    if as_json:
+        print_json(described(campaign) | {"output": str(output)})
+    else:
+        out.print(summary)
     warn_of(campaign)
-    say(f"written: {output}")
+    if not as_json:
+        say(f"written: {output}")
 
 
 def name_of(path: Path) -> str:
@@ -192,10 +225,12 @@ def name_of(path: Path) -> str:
 
 
 @app.command()
-def show(path: File, as_json: AsJson = False) -> None:
-    """Show what a campaign asks, what it reveals at most, and how long a report is.
+def show(path: CampaignFile, as_json: AsJson = False) -> None:
+    """Show what a campaign asks, how much a report reveals at most, and how long it is.
 
     Example: `lopub campaign show campaign.json`
+
+    More: docs/choosing.md
     """
     campaign = Campaign.load(path)
     if as_json:
@@ -210,33 +245,42 @@ def show(path: File, as_json: AsJson = False) -> None:
 
 @app.command()
 def check(
-    path: File,
+    path: CampaignFile,
     expected_id: Annotated[
         str | None,
         typer.Option("--id", metavar="HEX", help="The id that the campaign must have: all 64 digits.", show_default=False),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Check that a campaign file is whole, canonical, and (with --id) the one that was announced.
+    """Check that a campaign file is whole and canonical, and with --id that it is the one that was announced.
 
     Example: `lopub campaign check campaign.json --id 4f1c…`
+
+    More: docs/format.md
     """
     short = None if expected_id is None else expected_id.lower().rstrip("….")
     if short is None or len(short) == ID_DIGITS:
-        say(f"ok: campaign {Campaign.load(path, expected_id=short).id}")
+        tell_checked(Campaign.load(path, expected_id=short), len(short or ""), as_json=as_json)
         return
     if not re.fullmatch(rf"[0-9a-f]{{{FEWEST_DIGITS},{ID_DIGITS - 1}}}", short):
         raise typer.BadParameter(f"--id takes the {ID_DIGITS} hexadecimal digits of an id, or its first {FEWEST_DIGITS} or more")
     campaign = Campaign.load(path)
     if not campaign.id.startswith(short):
         raise CampaignError(f"{path} is campaign {campaign.id}, whose id does not begin with {short}")
-    say(f"ok: campaign {campaign.id}")
+    tell_checked(campaign, len(short), as_json=as_json)
     note(f"note: its first {len(short)} digits are those given; only all {ID_DIGITS} prove that it is the campaign announced.")
+
+
+def tell_checked(campaign: Campaign, n_digits: int, *, as_json: bool) -> None:
+    """That a campaign passed; n_digits: how many digits of its id were compared with those given."""
+    document = {"campaign": campaign.id, "n_digits_compared": n_digits, "proven": n_digits == ID_DIGITS}
+    tell(document, f"ok: campaign {campaign.id}", as_json=as_json)
 
 
 def described(campaign: Campaign) -> dict[str, Any]:
     """What `show` shows, for programs."""
     return {
-        "id": campaign.id,
+        "campaign": campaign.id,
         "name": campaign.terms.name,
         "epsilon": campaign.epsilon,
         "mechanism": campaign.mechanism.to_json(),
@@ -258,6 +302,7 @@ def warnings_of(campaign: Campaign) -> list[str]:
 
 
 def warn_of(campaign: Campaign) -> None:
+    """The same on standard error."""
     for text in warnings_of(campaign):
         note(f"warning: {text}")
 

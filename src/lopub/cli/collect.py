@@ -1,77 +1,113 @@
 """`lopub collect`: open, close and list a collector's campaigns, without HTTP."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from lopub.cli.console import say
-from lopub.cli.database import DEFAULT, Database, Grace, opened
+from lopub.cli.console import tell
+from lopub.cli.database import DEFAULT, opened
+from lopub.cli.options import AsJson, CampaignFile, CampaignFileOrId, Database, Grace
 from lopub.contract.campaign import Campaign
 from lopub.contract.terms import GRACE_DAYS
 
-app = typer.Typer(no_args_is_help=True, help="The campaigns of a collector's database.")
+if TYPE_CHECKING:
+    from lopub.service.campaigns import Entry
+
+app = typer.Typer(no_args_is_help=True, help="Open, close and list the campaigns of a collector's database.")
 
 
 @app.command("open")
 def open_(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    database: Database = DEFAULT,
-    grace_days: Grace = GRACE_DAYS,
+    campaign_file: CampaignFile, database: Database = DEFAULT, grace_days: Grace = GRACE_DAYS, as_json: AsJson = False
 ) -> None:
-    """Open a campaign: from now on its collector takes reports. A running collector need not be stopped.
+    """Open a campaign, so that its collector takes reports. A running collector need not be restarted.
 
-    With a schedule it closes by itself, some days of grace after its last day; without one it stays open until it is closed.
+    A campaign with a schedule closes by itself: reports that were made within the schedule, and withdrawals, are still taken for
+    some days of grace after it. A campaign without a schedule stays open until it is closed.
 
     Example: `lopub collect open campaign.json --database sqlite:///lopub.db`
+
+    More: docs/operating.md
     """
     campaign = Campaign.load(campaign_file)
     with opened(database, create=True) as store:
         from lopub.service.campaigns import open_campaign
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
-    until = "" if entry.closes_on is None else f" until {entry.closes_on}"
-    say(f"campaign {campaign.terms.name} is open{until}{'' if is_new else ' (it was already)'}: /campaigns/{campaign.id}")
+    address, days = f"/campaigns/{campaign.id}", open_days(entry)
+    line = f"campaign {campaign.terms.name} is open{days}{'' if is_new else ' (it was already)'}: {address}"
+    tell(described(entry) | {"is_new": is_new, "address": address}, line, as_json=as_json)
 
 
 @app.command()
-def close(
-    campaign: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its file, or its id.", show_default=False)],
-    database: Database = DEFAULT,
-) -> None:
-    """Close a campaign for good: no more reports, no more withdrawals; its retention begins.
+def close(campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJson = False) -> None:
+    """Close a campaign for good: it takes no more reports and no more withdrawals, and its retention begins.
 
     Example: `lopub collect close campaign.json --database sqlite:///lopub.db`
+
+    More: docs/operating.md
     """
     with opened(database) as store:
         from lopub.service.campaigns import close_campaign
         from lopub.service.reading import chosen
 
         entry = close_campaign(store, chosen(store, campaign_id(campaign)).campaign.id)
-    say(f"campaign {entry.campaign.terms.name} is closed since {entry.closed_on}")
+    line = f"campaign {entry.campaign.terms.name} is closed since {entry.closed_on}"
+    tell(described(entry), line, as_json=as_json)
 
 
 @app.command("list")
-def list_campaigns(database: Database = DEFAULT) -> None:
-    """List the campaigns, with the number of their reports where that may be shown.
+def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> None:
+    """List the campaigns, each with its number of reports once that may be shown.
 
     Example: `lopub collect list --database sqlite:///lopub.db`
+
+    More: docs/operating.md
     """
+    documents, lines = [], []
     with opened(database) as store:
         from lopub.service.campaigns import all_campaigns
-        from lopub.service.reading import shown_count
+        from lopub.service.reading import count_to_show
 
-        entries = all_campaigns(store)
-        for entry in entries:
-            until = "" if entry.closes_on is None else f" until {entry.closes_on}"
-            state = f"open{until}" if entry.closed is None else f"closed {entry.closed_on}"
-            state = state if entry.erased is None else f"{state}, reports deleted"
-            say(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state}, {shown_count(store, entry)} reports")
-    if not entries:
-        say("there is no campaign; `lopub collect open` opens one")
+        for entry in all_campaigns(store):
+            n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports
+            documents.append(described(entry) | {"n_reports": n_reports, "min_reports": least})
+            shown = f"below {least:,}" if n_reports is None else f"{n_reports:,}"
+            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown} reports")
+    none = "there is no campaign; `lopub collect open` opens one"
+    tell({"campaigns": documents}, *(lines or [none]), as_json=as_json)
 
 
 def campaign_id(named: str) -> str:
     """The id of a campaign that is named by its file, or by its id."""
     path = Path(named)
     return Campaign.load(path).id if path.is_file() else named
+
+
+def open_days(entry: "Entry") -> str:
+    """Until when reports can be made, and until when late ones are taken; empty where a campaign has no schedule."""
+    schedule = entry.campaign.terms.schedule
+    if schedule is None or entry.closes_on is None:
+        return ""
+    late = f" (late reports and withdrawals until {entry.closes_on})" if entry.closes_on > schedule.closes else ""
+    return f" until {schedule.closes}{late}"
+
+
+def state_of(entry: "Entry") -> str:
+    """Whether a campaign is open, and the days that matter."""
+    state = f"open{open_days(entry)}" if entry.closed is None else f"closed {entry.closed_on}"
+    return state if entry.erased is None else f"{state}, reports deleted"
+
+
+def described(entry: "Entry") -> dict[str, object]:
+    """The same for programs. Days are ISO dates, null where there is none."""
+    schedule = entry.campaign.terms.schedule
+    days = {"last_day": schedule and schedule.closes, "grace_ends": entry.closes_on, "closed_on": entry.closed_on}
+    return {
+        "campaign": entry.campaign.id,
+        "name": entry.campaign.terms.name,
+        "state": "open" if entry.closed is None else "closed",
+        **{name: None if day is None else str(day) for name, day in days.items()},
+        "reports_deleted": entry.erased is not None,
+    }

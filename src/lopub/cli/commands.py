@@ -70,4 +70,6 @@ def root(
     A campaign says what is asked and how it is randomized; clients turn records into noisy reports.
 
     Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.
+
+    More: README.md, docs/commands.md
     """

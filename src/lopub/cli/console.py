@@ -5,7 +5,7 @@ import json
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -108,15 +108,24 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     return result
 
 
-def print_json(value: Any) -> None:
-    """Machine-readable, and nothing else, on standard output; signs that are not plain are escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+def print_json(document: Mapping[str, object]) -> None:
+    """One JSON document on standard output, where nothing else may stand then; signs that are not plain are escaped."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
     print("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
 
 
 def say(text: str) -> None:
     """A line for people; never broken in the middle of a path."""
     out.print(text, soft_wrap=True)
+
+
+def tell(document: Mapping[str, object], *lines: str, as_json: bool) -> None:
+    """What a command ends with: one JSON document for programs, or lines for people."""
+    if as_json:
+        print_json(document)
+    else:
+        for line in lines:
+            say(line)
 
 
 def note(text: str) -> None:

@@ -1,77 +1,77 @@
 """`lopub count`: reports to counts that add up."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lopub.cli.console import note, say, working
+from lopub.cli.console import tell, working
+from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
+from lopub.cli.options import Sources as Words
+from lopub.cli.outputs import check_file
+from lopub.cli.sources import Found, batch_in_databases, note_left_out, resolved
 from lopub.collection.batch import Noted, ReportBatch, walk_once, walk_reports
-from lopub.collection.counts import Counts, is_counts
+from lopub.collection.counts import Counts
 from lopub.collection.counts import count as counted
 from lopub.contract.campaign import Campaign
 from lopub.errors import StoreError, TooFewReports
 
 
 def count(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE…", help="Files of reports, or of counts, to add up.", show_default=False)
+    sources: Words,
+    output: Annotated[
+        Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts, as Parquet.", show_default=False)
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The counts, as Parquet.", show_default=False)],
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+    campaign: SourceCampaign = None,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Reduce reports to integer counts, in one pass and little memory; counts of several days or machines add up.
+    """Reduce reports to integer counts, in one pass and little memory; the counts of several days or machines add up.
 
-    A report that is there more than once, in one file or in several, counts once. Counts themselves no longer tell: those of the
-    same reports, counted by two calls, count twice.
+    A report that is there more than once, in one file or in several, is counted once. Counts no longer tell: if two files of
+    counts hold the same reports, these count twice.
 
     With mechanism `direct`, counts give the same estimates of attributes and pairs as the reports; with the others,
     `lopub estimate` takes them with `--method moments`.
 
     Example: `lopub count campaign.json monday.parquet tuesday.parquet -o counts.parquet`
+
+    More: docs/estimation.md, and docs/commands.md on sources
     """
     if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
-    if output.exists() and not force:
-        raise StoreError(f"{output} exists already; choose another name or use --force")
-    campaign = Campaign.load(campaign_file)
+    check_file(output, force=force)
+    named = resolved(sources, campaign)
     with working("counting"):
-        added = [Counts.load(file, campaign) for file in files if is_counts(file)]
-        reports = [file for file in files if not is_counts(file)]
-        parts = [*added, *([counted_once(reports, campaign)] if reports else [])]
-        total = sum(parts[1:], start=parts[0])
-    note_refused(total)
+        parts = [Counts.load(file, named.campaign) for file in named.counts]
+        if (kept := batch_in_databases(named)) is not None:
+            parts.append(counted(kept))
+        in_files, n_repeated = counted_once(named.reports, named.campaign)
+        total = sum(parts, start=in_files)
+    note_left_out(total.refused, n_repeated)
     if not len(total):
-        raise TooFewReports(f"no report of campaign {campaign.id[:16]}… is in {', '.join(map(str, files))}")
+        raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these sources")
     total.save(output, force=force)
-    say(f"{len(total):,} reports of campaign {campaign.id[:16]}… counted, {len(total.tables):,} tables")
-    say(f"written: {output}")
+    document = Found(data=total, n_repeated=n_repeated).described() | {"n_tables": len(total.tables), "output": str(output)}
+    line = f"{len(total):,} reports of campaign {named.campaign.id[:16]}… counted, {len(total.tables):,} tables"
+    tell(document, line, f"written: {output}", as_json=as_json)
 
 
-def counted_once(files: list[Path], campaign: Campaign) -> Counts:
-    """The counts of all reports in these files. Where a report is there more than once, which only the whole walk can tell, the
-    files are walked again without the repetitions."""
+def counted_once(files: Sequence[Path], campaign: Campaign) -> tuple[Counts, int]:
+    """The counts of all reports in these files, and how many repeated ones were left out. Where a report is there more than once,
+    which only the whole walk can tell, the files are walked again without the repetitions."""
+    if not files:
+        return Counts(campaign=campaign, n_reports=0, tables={}), 0
     noted = Noted()
     total = counted(noted.noting(_walked(files, campaign)))
     shared = noted.shared()
-    return counted(walk_once(_walked(files, campaign), shared)) if len(shared) else total
+    if not len(shared):
+        return total, 0
+    once = counted(walk_once(_walked(files, campaign), shared))
+    return once, len(total) + sum(total.refused.values()) - len(once) - sum(once.refused.values())
 
 
-def _walked(files: list[Path], campaign: Campaign) -> Iterator[ReportBatch]:
+def _walked(files: Sequence[Path], campaign: Campaign) -> Iterator[ReportBatch]:
     return chain.from_iterable(walk_reports(file, campaign) for file in files)
-
-
-def read_data(path: Path, campaign: Campaign) -> ReportBatch | Counts:
-    """What a file holds: reports, or counts; with a note on what was left out."""
-    with working("reading reports"):
-        data = Counts.load(path, campaign) if is_counts(path) else ReportBatch.load(path, campaign)
-    note_refused(data)
-    return data
-
-
-def note_refused(data: ReportBatch | Counts) -> None:
-    for reason, n in sorted(data.refused.items()):
-        note(f"note: {n:,} reports were left out ({reason})")

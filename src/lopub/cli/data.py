@@ -12,7 +12,9 @@ from typing import Annotated, Any
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from lopub.cli.console import err, noted_warnings, print_json, say
+from lopub.cli.console import err, noted_warnings, tell
+from lopub.cli.options import OUTPUT, AsJson, Force
+from lopub.cli.outputs import check_parent
 from lopub.collection.catalogue.fetching import Told
 from lopub.collection.catalogue.obtaining import Place, bring, download
 from lopub.collection.catalogue.originals import SOURCES, PublicSource
@@ -29,39 +31,50 @@ class Known(StrEnum):
 
 
 def data(
-    name: Annotated[Known, typer.Argument(metavar="adult|retail|tpce", help="Which table.", show_default=False)],
+    name: Annotated[Known, typer.Argument(metavar="NAME", help="Which table: adult, retail or tpce.", show_default=False)],
     directory: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help=f"Where tables lie. Default: {VARIABLE} if set, else data."),
+        typer.Option(*OUTPUT, metavar="DIR", help=f"Where tables are kept; {VARIABLE} unless given, or else data."),
     ] = None,
     files: Annotated[
         list[Path] | None,
-        typer.Option("--from", metavar="FILE", help="An original, or a directory with them, packed or not; repeatable."),
+        typer.Option("--from", metavar="FILE", help="An original, or a directory with them, gzipped or not. May be repeated."),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option("--url", metavar="BASE", help="A mirror: the address under which the originals lie, packed or not."),
+        typer.Option("--url", metavar="BASE", help="A mirror: the address under which the originals are, gzipped or not."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the table if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of sentences.")] = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Prepare a public table of the paper's evaluation from its originals, downloaded or brought, checked by SHA-256.
+    """Download and prepare a public table of the paper's evaluation, checked by SHA-256.
 
-    A download that broke off is resumed by the next call. TPC-E has no public download; its two prepared files are brought with
-    `--from`.
+    A download that broke off is resumed by the next call. With `--from` nothing is downloaded: the originals are files that you
+    have. TPC-E has no public download, so it needs `--from`.
 
     Example: `lopub data adult -o tables`
+
+    More: docs/datasets.md
     """
     if files and base is not None:
         raise typer.BadParameter("give either --from or --url, not both")
     source = SOURCES[name.value]
     place = Place(directory or Path(os.environ.get(VARIABLE) or "data"), source.name)
+    check_parent(place.directory)
     if files:
         prepared = bring(source, place, files, force=force)
     else:
         with noted_warnings(), _shown() as told:
             prepared = download(source, place, base=base, force=force, told=told)
-    _print(source, place, prepared, as_json=as_json)
+    lines = [
+        f"{source.name}: {prepared.n_records:,} records of {prepared.n_attributes} attributes",
+        f"written: {place.table}",
+        f"written: {place.domain}",
+        f"licence: {source.licence}",
+        f"cite: {source.citation}",
+        f"To use it: export {VARIABLE}={shlex.quote(str(place.directory.absolute()))}",
+    ]
+    tell(_summary(source, place, prepared), *lines, as_json=as_json)
 
 
 @contextmanager
@@ -79,25 +92,13 @@ def _shown() -> Iterator[Told]:
         yield told
 
 
-def _print(source: PublicSource, place: Place, prepared: Prepared, *, as_json: bool) -> None:
-    if as_json:
-        print_json(_summary(source, place, prepared))
-        return
-    say(f"{source.name}: {prepared.n_records:,} records of {prepared.n_attributes} attributes")
-    say(f"written: {place.table}")
-    say(f"written: {place.domain}")
-    say(f"licence: {source.licence}")
-    say(f"cite: {source.citation}")
-    say(f"To use it: export {VARIABLE}={shlex.quote(str(place.directory.absolute()))}")
-
-
 def _summary(source: PublicSource, place: Place, prepared: Prepared) -> dict[str, Any]:
     contents = ((place.table, prepared.csv), (place.domain, prepared.domain))
     return {
         "name": source.name,
         "n_records": prepared.n_records,
         "n_attributes": prepared.n_attributes,
-        "directory": str(place.directory),
+        "output": str(place.directory),
         "files": [{"path": str(path), "unpacked_sha256": hashlib.sha256(content).hexdigest()} for path, content in contents],
         "licence": source.licence,
         "citation": source.citation,

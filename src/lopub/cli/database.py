@@ -3,11 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from lopub.contract.terms import GRACE_DAYS
 from lopub.errors import StoreError
 
 if TYPE_CHECKING:
@@ -15,21 +12,6 @@ if TYPE_CHECKING:
 
 DEFAULT = "sqlite:///lopub.db"
 NEEDED = ("alembic", "fastapi", "psycopg", "sqlalchemy", "uvicorn")
-
-Database = Annotated[
-    str, typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
-]
-
-Grace = Annotated[
-    int,
-    typer.Option(
-        metavar="N",
-        help="Days after its schedule in which late reports and withdrawals are still taken; then it closes.",
-        envvar="LOPUB_GRACE_DAYS",
-        min=0,
-        max=GRACE_DAYS,
-    ),
-]
 
 
 def refuse_without_service() -> None:

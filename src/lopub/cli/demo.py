@@ -8,13 +8,14 @@ import typer
 from lopub.cli.campaign import summary_of
 from lopub.cli.console import out, say, table, working
 from lopub.cli.encode import encode_to
+from lopub.cli.options import OUTPUT, Force, Seed
+from lopub.cli.outputs import check_directory, check_file, check_parent
 from lopub.cli.publish import print_publication, stages
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.terms import Terms
 from lopub.errors import StoreError
 from lopub.evaluation import Evaluation, evaluate
-from lopub.files import exists, refuse_taken
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.release import publish
 
@@ -23,22 +24,24 @@ DEMO_EPSILON = 4
 
 
 def demo(
-    directory: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the files go.")] = Path("demo"),
-    people: Annotated[int, typer.Option(metavar="N", help="How many people answer.", min=100)] = 50_000,
-    seed: Annotated[int, typer.Option(metavar="S", help="Same seed, same files.", min=0)] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the files of an earlier demo.")] = False,
+    directory: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the files.")] = Path("demo"),
+    people: Annotated[int, typer.Option("--people", metavar="N", help="How many people answer.", min=100)] = 50_000,
+    seed: Seed = 1,
+    force: Force = False,
 ) -> None:
-    """Go the whole way on made-up college alumni: a table, a campaign, a noisy report from everybody, a publication.
+    """Show the whole way on made-up college alumni: a table, a campaign, a noisy report from each of them, a publication.
 
     Example: `lopub demo --people 10000`
+
+    More: docs/publishing.md
     """
     table_file, campaign_file, reports_file = (directory / name for name in ("people.csv", "campaign.json", "reports.parquet"))
     publication_directory = directory / "publication"
-    for path in (table_file, campaign_file, reports_file):
-        if path.exists() and not force:
-            raise exists(path)
-    refuse_taken(publication_directory, mark="manifest.json", force=force)
+    check_parent(directory)
     _make(directory)
+    for path in (table_file, campaign_file, reports_file):
+        check_file(path, force=force)
+    check_directory(publication_directory, mark="manifest.json", force=force)
     dataset = ALUMNI.people(people, seed=seed)
     dataset.save(table_file, force=force)
     say(f"1. {people:,} made-up alumni with {len(dataset.domain)} attributes: {table_file}")
@@ -87,6 +90,6 @@ def _percent(share: float) -> str:
 
 def _make(directory: Path) -> None:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot make directory {directory}: {error.strerror}") from None

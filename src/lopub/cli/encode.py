@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import note, progress, say
+from lopub.cli.console import note, progress, tell
+from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
+from lopub.cli.outputs import check_file
 from lopub.collection.batch import ReportBatch, save_reports
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate_blocks
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
-from lopub.errors import StoreError
 
 EXPERIMENT = (
     "note: simulated clients are for experiments; real people's answers must be randomized on their own devices,"
@@ -22,36 +23,58 @@ SEEDED = "Seeded noise can be taken off again by whoever knows or guesses the se
 
 
 def encode(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    table_file: Annotated[Path, typer.Argument(metavar="TABLE", help="The records: a csv file.", show_default=False)],
+    campaign_file: CampaignFile,
+    table_file: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="The records: a csv file, gzipped or not.", show_default=False)
+    ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Reports: Parquet if it ends so.", show_default=False)
+        Path,
+        typer.Option(
+            *OUTPUT,
+            metavar="FILE",
+            help="Where to write the reports: .parquet, or .bin or .reports for framed wire bytes.",
+            show_default=False,
+        ),
     ],
     seed: Annotated[
         int | None,
         typer.Option(
+            "--seed",
             metavar="S",
-            help="For a repeatable experiment; random unless given. Report ids follow from it: one seed, one table.",
+            help=f"{SEED_HELP} Random unless given. Report ids follow from it, so give each table a seed of its own.",
         ),
     ] = None,
     coded: Annotated[
         bool | None,
-        typer.Option("--codes/--values", help="What the table holds; found out unless said.", show_default=False),
+        typer.Option(
+            "--codes/--values",
+            help="Whether the table holds candidate numbers or values; found out unless given.",
+            show_default=False,
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Let one simulated client report each record of a table. For experiments only: a real client runs on a person's own device.
+    """Simulate one client per record of a table. For experiments only: a real client runs on a person's own device.
 
     Example: `lopub encode campaign.json people.csv -o reports.parquet --seed 1`
+
+    More: docs/estimation.md
     """
+    check_file(output, force=force)
     campaign = Campaign.load(campaign_file)
-    if output.exists() and not force:
-        raise StoreError(f"{output} exists already; choose another name or use --force")
     dataset = Dataset.load(table_file, campaign.domain, coded=coded)
     n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)
     note(EXPERIMENT if seed is None else f"{EXPERIMENT} {SEEDED}")
-    say(f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}")
-    say(f"written: {output}")
+    document = {
+        "campaign": campaign.id,
+        "epsilon": campaign.epsilon,
+        "n_reports": n_reports,
+        "seed": seed,
+        "output": str(output),
+    }
+    line = f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}"
+    tell(document, line, f"written: {output}", as_json=as_json)
 
 
 def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool) -> int:

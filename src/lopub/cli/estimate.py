@@ -6,44 +6,50 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from lopub.cli.console import note, out, print_json, say, table, working
-from lopub.cli.count import read_data
-from lopub.contract.campaign import Campaign
-from lopub.errors import StoreError
+from lopub.cli.console import out, print_json, say, table, working
+from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign, Sources
+from lopub.cli.outputs import check_file
+from lopub.cli.sources import read, resolved
 from lopub.inference import METHODS
 from lopub.inference import estimate as estimated
-from lopub.inference.joint import JointDistribution, interval
+from lopub.inference.joint import Fit, JointDistribution, interval
 
 
 def estimate(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, or their counts.", show_default=False)],
-    attributes: Annotated[str, typer.Option("--attributes", "-a", metavar="A,B,…", help="Which ones.", show_default=False)],
-    method: Annotated[str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write all cells as csv.")] = None,
-    top: Annotated[int, typer.Option(metavar="N", help="How many cells to print, the largest first.", min=1)] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+    sources: Sources,
+    attributes: Annotated[
+        str,
+        typer.Option("--attributes", "-a", metavar="A,B,…", help="The attributes, with commas between them.", show_default=False),
+    ],
+    campaign: SourceCampaign = None,
+    method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
+    output: Annotated[
+        Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write all cells, as csv.", show_default=False)
+    ] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", help="How many cells to print, the largest first.", min=1)] = 20,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
     """Estimate the joint distribution of some attributes from noisy reports alone, with 95 % intervals.
 
     Example: `lopub estimate campaign.json reports.parquet --attributes age,income -o joint.csv`
+
+    More: docs/estimation.md, and docs/commands.md on sources
     """
-    if output is not None and output.exists() and not force:
-        raise StoreError(f"{output} exists already; choose another name or use --force")
+    if output is not None:
+        check_file(output, force=force)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    campaign = Campaign.load(campaign_file)
-    data = read_data(reports_file, campaign)
+    found = read(resolved(sources, campaign))
     with working(f"estimating {', '.join(names)}"):
-        joint = estimated(data, names, method)
+        joint = estimated(found.data, names, method)
     if output is not None:
         joint.save(output, force=force)
     if as_json:
-        print_json(described(joint))
-    else:
-        print_joint(joint, top)
+        print_json(found.described() | described(joint) | {"output": None if output is None else str(output)})
+        return
+    print_joint(joint, top)
     if output is not None:
-        (note if as_json else say)(f"written: {output}")
+        say(f"written: {output}")
 
 
 def described(joint: JointDistribution) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def described(joint: JointDistribution) -> dict[str, Any]:
     return {
         "attributes": list(joint.names),
         "method": fit.method,
-        "n_reports": fit.n_reports,
+        "n_informative": fit.n_reports,
         "converged": fit.converged,
         "n_evaluations": fit.n_evaluations,
         "gain": fit.gain,
@@ -89,7 +95,7 @@ def summary(joint: JointDistribution) -> str:
     if not fit.identified:
         parts.append("no report covers all of these attributes: this is the joint of largest entropy that fits the covered parts")
     if fit.n_evaluations:
-        parts.append(f"{'converged' if fit.converged else 'NOT converged'} after {fit.n_evaluations} EM evaluations")
+        parts.append(how_it_ended(fit))
     if fit.gain is not None and len(joint.names) > 1:
         parts.append(
             f"held-out gain over independence {fit.gain:.1f} nats"
@@ -97,3 +103,16 @@ def summary(joint: JointDistribution) -> str:
             else "independence would have done as well: held-out reports show no dependence"
         )
     return "; ".join(parts) + "."
+
+
+def how_it_ended(fit: Fit) -> str:
+    """Whether EM went on until nothing moved, and if not, what that means.
+
+    >>> how_it_ended(Fit(method="em", converged=False, n_evaluations=1200, trace=(-90.0, -80.25, -80.2496)))
+    'still moving a little after 1,200 EM evaluations (the last raised the log-likelihood by 0.0004), as is usual at strong noise'
+    """
+    if fit.converged:
+        return f"converged after {fit.n_evaluations:,} EM evaluations"
+    rise = abs(fit.trace[-1] - fit.trace[-2]) if len(fit.trace) > 1 else 0.0
+    last = f" (the last raised the log-likelihood by {rise:.2g})" if rise else ""
+    return f"still moving a little after {fit.n_evaluations:,} EM evaluations{last}, as is usual at strong noise"

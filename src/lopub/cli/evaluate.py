@@ -3,20 +3,25 @@
 from pathlib import Path
 from typing import Annotated
 
+import pyarrow as pa
+import pyarrow.parquet
 import typer
 
 from lopub.cli.console import note, out, print_json, progress, say, table, working
+from lopub.cli.options import OUTPUT, AsJson, Force, Seed
+from lopub.cli.options import Domain as DomainFile
+from lopub.cli.outputs import check_directory, check_file
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset, read_texts
 from lopub.collection.infer import domain_of_texts
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Categorical, Domain
-from lopub.errors import DomainError
+from lopub.errors import DomainError, StoreError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
 from lopub.evaluation.page import MARK, write_scorecard
 from lopub.evaluation.page import as_json as scores_as_json
-from lopub.files import exists, refuse_taken, write_whole
+from lopub.files import write_whole
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""
@@ -24,41 +29,69 @@ WAYS = {1: "one-way", 2: "two-way", 3: "three-way"}
 ADVICE = "give --campaign or --domain, so that both tables are read alike"
 
 
-def evaluate(
-    real_file: Annotated[Path, typer.Argument(metavar="REAL", help="The true records: a csv file.", show_default=False)],
-    synthetic_file: Annotated[Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic ones.", show_default=False)],
-    campaign_file: Annotated[Path | None, typer.Option("--campaign", metavar="FILE", help="Whose attributes to compare.")] = None,
-    domain_file: Annotated[Path | None, typer.Option("--domain", metavar="FILE", help="Instead: a domain file.")] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="PATH", help="A directory with a page and all scores, or a .json file of scores."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    sets: Annotated[int, typer.Option(metavar="N", help="Score at most so many three-way tables.", min=1)] = 200,
-    phi: Annotated[float, typer.Option(metavar="P", help="From which dependence a pair is an edge.", min=0, max=1)] = 0.2,
-    targets: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.")
-    ] = None,
-    classifiers: Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")] = True,
-    seed: Annotated[int, typer.Option(metavar="S", help="Draws three-way tables and held-out records.", min=0)] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
-) -> None:
-    """Compare a synthetic table with the real one: frequency tables, dependence, and what classifiers learn from it.
+RealFile = Annotated[Path, typer.Argument(metavar="REAL", help="The true records: csv or Parquet.", show_default=False)]
+SyntheticFile = Annotated[
+    Path, typer.Argument(metavar="SYNTHETIC", help="The synthetic records: csv or Parquet.", show_default=False)
+]
+CampaignFile = Annotated[
+    Path | None,
+    typer.Option("--campaign", metavar="CAMPAIGN", help="The campaign file whose attributes are compared.", show_default=False),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        *OUTPUT,
+        metavar="PATH",
+        help="Where to write: a directory for a page and all scores, or a .json file for the scores.",
+        show_default=False,
+    ),
+]
+Sets = Annotated[int, typer.Option("--most-sets", metavar="N", help="Compare at most so many sets of three attributes.", min=1)]
+Phi = Annotated[
+    float,
+    typer.Option("--phi", metavar="P", help="Dependency degree from which a pair counts as dependent, 0 to 1.", min=0, max=1),
+]
+Targets = Annotated[
+    str | None,
+    typer.Option(
+        "--targets", metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.", show_default=False
+    ),
+]
+Classifiers = Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")]
 
-    Each table may hold values or candidate numbers. Without a campaign or a domain file the candidates are learnt from
-    both tables, which must then spell their values alike.
+
+def evaluate(
+    real_file: RealFile,
+    synthetic_file: SyntheticFile,
+    campaign_file: CampaignFile = None,
+    domain_file: DomainFile = None,
+    output: Output = None,
+    sets: Sets = 200,
+    phi: Phi = 0.2,
+    targets: Targets = None,
+    classifiers: Classifiers = True,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Compare a synthetic table with the true one: frequency tables, dependence, and what classifiers learn from it.
+
+    A csv table may hold values or candidate numbers. Without a campaign or a domain file the values are learnt from both tables,
+    which must then spell them alike.
 
     Example: `lopub evaluate people.csv synthetic.csv --campaign campaign.json -o scores.json`
+
+    More: docs/publishing.md
     """
     if campaign_file is not None and domain_file is not None:
         raise typer.BadParameter("give either --campaign or --domain, not both")
     if targets is not None and not classifiers:
         raise typer.BadParameter("--targets has no use with --no-classifiers")
     names = None if targets is None else named(targets)
-    if output is not None and output.suffix == ".json" and output.exists() and not force:
-        raise exists(output)
-    if output is not None and output.suffix != ".json":
-        refuse_taken(output, mark=MARK, force=force)
+    if output is not None and output.suffix == ".json":
+        check_file(output, force=force)
+    elif output is not None:
+        check_directory(output, mark=MARK, force=force)
     with working("reading tables"):
         real, synthetic = read_tables(real_file, synthetic_file, campaign_file, domain_file)
     bar, task = progress("evaluating", 1)
@@ -77,10 +110,10 @@ def evaluate(
         write_scores(scores, real, synthetic, output, force=force)
     if as_json:
         print_json(scores.to_dict())
-    else:
-        print_scores(scores)
+        return
+    print_scores(scores)
     if output is not None:
-        (note if as_json else say)(f"written: {output}")
+        say(f"written: {output}")
 
 
 def write_scores(scores: Evaluation, real: Dataset, synthetic: Dataset, output: Path, *, force: bool) -> None:
@@ -110,8 +143,42 @@ def read_tables(real: Path, synthetic: Path, campaign: Path | None, domain: Path
         given = read_domain_file(domain)
     else:
         learnt = shared_domain(real, synthetic)
-        return Dataset.load(real, learnt, coded=False), Dataset.load(synthetic, learnt, coded=False)
-    return Dataset.load(real, given), Dataset.load(synthetic, given)
+        return read_table(real, learnt, coded=False), read_table(synthetic, learnt, coded=False)
+    return read_table(real, given), read_table(synthetic, given)
+
+
+def read_table(path: Path, domain: Domain, *, coded: bool | None = None) -> Dataset:
+    """The records of a csv or Parquet file; Parquet holds values, csv may hold candidate numbers."""
+    if not is_parquet(path):
+        return Dataset.load(path, domain, coded=coded)
+    try:
+        return Dataset.from_arrow(parquet_texts(path), domain)
+    except DomainError as error:
+        raise DomainError(f"{path}: {error}") from None
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file begins as Parquet does; what cannot be read is left to whoever reads it."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+def parquet_texts(path: Path) -> pa.Table:
+    """A Parquet file with every column as text, as in a csv file; missing answers are empty."""
+    try:
+        table = pa.parquet.read_table(path)
+    except (pa.ArrowException, OSError):
+        raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
+    columns = {}
+    for name in table.column_names:
+        try:
+            columns[name] = table[name].cast(pa.string()).fill_null("")
+        except pa.ArrowException:
+            raise DomainError(f"{path}: column {name!r} of {table[name].type} cannot be compared") from None
+    return pa.table(columns)
 
 
 def shared_domain(real: Path, synthetic: Path) -> Domain:
@@ -140,7 +207,7 @@ def shared_domain(real: Path, synthetic: Path) -> Domain:
 
 def distinct_texts(path: Path) -> dict[str, set[str]]:
     """What stands in each column."""
-    texts = read_texts(path)
+    texts = parquet_texts(path) if is_parquet(path) else read_texts(path)
     return {name: set(texts[name].unique().to_pylist()) for name in texts.column_names}
 
 
@@ -148,7 +215,7 @@ def distinct_texts(path: Path) -> dict[str, set[str]]:
 
 
 def print_scores(scores: Evaluation) -> None:
-    """The sentence, then one table a question."""
+    """The sentence, then one table per question."""
     say(summary(scores))
     out.print()
     print_distances(scores)

@@ -1,38 +1,51 @@
-"""`lopub import`: a file of reports into a collector's database."""
+"""`lopub import`: files of reports into a collector's database."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated
+from itertools import chain
 
-import typer
-
-from lopub.cli.console import note, say, working
-from lopub.cli.database import DEFAULT, Database, Grace, opened
-from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.contract.campaign import Campaign
+from lopub.cli.console import note, tell, working
+from lopub.cli.database import DEFAULT, opened
+from lopub.cli.options import AsJson, Database, Grace, SourceCampaign, Sources
+from lopub.cli.sources import refused_by_reason, resolved
+from lopub.collection.batch import walk_reports
 from lopub.contract.terms import GRACE_DAYS
+from lopub.errors import DomainError
 
 
 def import_reports(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)],
-    reports_file: Annotated[Path, typer.Argument(metavar="REPORTS", help="Reports, Parquet or framed.", show_default=False)],
+    sources: Sources,
+    campaign: SourceCampaign = None,
     database: Database = DEFAULT,
     grace_days: Grace = GRACE_DAYS,
+    as_json: AsJson = False,
 ) -> None:
-    """Put a file of reports into a collector's database, checked and counted once as if they were sent.
+    """Put files of reports into a collector's database, checked and counted once as if they had been sent.
 
-    Opens the campaign if it is not there. An SQLite file must not be in use by a running collector.
+    Opens the campaign if it is not there. An SQLite file must not be in use by a running collector. Counts, and the reports of
+    another database, cannot be imported: the ids of their reports are not known.
 
     Example: `lopub import campaign.json reports.parquet --database sqlite:///lopub.db`
+
+    More: docs/operating.md, and docs/commands.md on sources
     """
-    campaign = Campaign.load(campaign_file)
-    reports: Iterator[ReportBatch] = walk_reports(reports_file, campaign)
+    named = resolved(sources, campaign)
+    if named.counts or named.databases:
+        what = f"{named.counts[0]} holds counts" if named.counts else "a database keeps only hashes of their ids"
+        raise DomainError(f"only files of reports can be imported: {what}")
+    reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
     with opened(database, create=True, alone=True) as store, working("importing"):
         from lopub.service.campaigns import open_campaign
         from lopub.service.importing import import_reports as imported
 
-        entry, _ = open_campaign(store, campaign, grace_days=grace_days)
+        entry, _ = open_campaign(store, named.campaign, grace_days=grace_days)
         result = imported(store, entry, reports)
     for reason, n in sorted(result.refused.items()):
         note(f"note: {n:,} reports were refused ({reason})")
-    say(f"{result.n_accepted:,} reports of campaign {campaign.id[:16]}… accepted, {result.n_replayed:,} were there already")
+    document = {
+        "campaign": named.campaign.id,
+        "database": store.name,
+        "n_accepted": result.n_accepted,
+        "n_repeated": result.n_replayed,
+        "refused": refused_by_reason(result.refused),
+    }
+    accepted = f"{result.n_accepted:,} reports of campaign {named.campaign.id[:16]}… accepted"
+    tell(document, f"{accepted}, {result.n_replayed:,} were there already", as_json=as_json)

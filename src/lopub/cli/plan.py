@@ -6,12 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, out, print_json, say, table, working
+from lopub.cli.options import OUTPUT, AsJson, Force, Margins, Seed
+from lopub.cli.outputs import check_file
 from lopub.collection.dataset import Dataset
 from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
-from lopub.errors import StoreError, TooFewReports
+from lopub.errors import TooFewReports
 from lopub.forecast.request import FinishedCampaign, draft_from_file
 from lopub.inference.joint import JointDistribution
 from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
@@ -21,38 +23,64 @@ N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes", "table": "pairs of the synthetic table"}
 
 
-def plan(
-    campaign_file: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="A campaign, or a draft of one.", show_default=False)],
-    people: Annotated[int | None, typer.Option(metavar="N", help="How many people will answer.", show_default=False)] = None,
-    epsilon: Annotated[float | None, typer.Option(metavar="E", help="Total epsilon of a report.", show_default=False)] = None,
-    error: Annotated[
-        float | None, typer.Option(metavar="X", help="Wanted mean AVD; then people or epsilon is left out and found.")
-    ] = None,
-    goal: Annotated[str, typer.Option(metavar="G", help="pairs, marginals, or table (a synthetic table; slower).")] = "pairs",
-    table_file: Annotated[
-        Path | None, typer.Option("--table", metavar="FILE", help="A public table like the people, to try plans on.")
-    ] = None,
-    margin: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="Known shares of an attribute: csv. May be repeated.")
-    ] = None,
-    weight: Annotated[
-        list[str] | None, typer.Option(metavar="A=W", help="An attribute that matters W times as much. May be repeated.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the finished campaign.")] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Of the trials.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
-) -> None:
-    """Choose mechanism and view, and say what will come out, before a single report is collected.
+CampaignFile = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file, or a draft of one.", show_default=False)
+]
+People = Annotated[int | None, typer.Option("--people", metavar="N", help="How many people answer.", show_default=False)]
+Epsilon = Annotated[
+    float | None, typer.Option("--epsilon", metavar="E", help="Privacy budget of a whole report.", show_default=False)
+]
+Error = Annotated[
+    float | None,
+    typer.Option(
+        "--error",
+        metavar="X",
+        help="The wanted mean error (AVD): the share of people in the wrong cell, 0 to 1.",
+        show_default=False,
+    ),
+]
+Goal = Annotated[
+    str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, marginals, or table (slower).")
+]
+TableFile = Annotated[
+    Path | None,
+    typer.Option("--table", metavar="FILE", help="A public table of similar people, to try plans on.", show_default=False),
+]
+Weight = Annotated[
+    list[str] | None,
+    typer.Option("--weight", metavar="A=W", help="Attribute A matters W times as much. May be repeated.", show_default=False),
+]
+Output = Annotated[
+    Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False)
+]
 
-    Give two of people, epsilon and error; the third is found.
+
+def plan(
+    campaign_file: CampaignFile,
+    people: People = None,
+    epsilon: Epsilon = None,
+    error: Error = None,
+    goal: Goal = "pairs",
+    table_file: TableFile = None,
+    margin: Margins = None,
+    weight: Weight = None,
+    output: Output = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Choose mechanism and view, and say how accurate the results will be, before a single report is collected.
+
+    Give two of --people, --epsilon and --error; the third is found.
 
     Example: `lopub plan draft.json --people 20000 --epsilon 4 -o campaign.json`
+
+    More: docs/choosing.md
     """
     if sum(value is None for value in (people, epsilon, error)) != 1:
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
-    if output is not None and output.exists() and not force:
-        raise StoreError(f"{output} exists already; choose another name or use --force")
+    if output is not None:
+        check_file(output, force=force)
     domain, terms = read_questions(campaign_file)
     crowd = population_of(domain, table_file, margin or [])
     options: dict[str, Any] = {"goal": goal, "population": crowd, "seed": seed, "weights": weights_of(weight or [])}
@@ -64,17 +92,17 @@ def plan(
         check_enough(people, terms)
         found = planned(domain, people=people, epsilon=_known(epsilon), **options)
         campaign = found.campaign(terms)
-        shown = described(found) if as_json else None
+        document = described(found) if as_json else {}
     if output is not None:
         campaign.save(output, force=force)
     if as_json:
-        print_json(shown)
+        print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         print_plan(found)
     if warning := epsilon_warning(campaign.loss):
         note(f"warning: {warning}")
-    if output is not None:
-        (note if as_json else say)(f"written: {output}")
+    if output is not None and not as_json:
+        say(f"written: {output}")
 
 
 def _known(value: float | None) -> float:
@@ -84,6 +112,7 @@ def _known(value: float | None) -> float:
 
 
 def check_enough(people: int, terms: Terms) -> None:
+    """Refuse fewer people than the campaign asks for."""
     if people < terms.min_reports:
         raise TooFewReports(
             f"the campaign asks for at least {terms.min_reports:,} reports before anything is estimated; {people:,} people are"
@@ -137,6 +166,7 @@ def described(found: Plan) -> dict[str, Any]:
 
 
 def described_option(option: Option, people: int) -> dict[str, Any]:
+    """One design of a plan, for programs."""
     trial = option.trial
     errors = {} if trial is None else vars(trial)
     return {
@@ -163,7 +193,7 @@ def print_plan(found: Plan) -> None:
     how = f"tried on: {found.population}" if best.trial else "too many attributes to be tried, so by theory"
     say(f"{how}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
     goals = ("marginals", "pairs", "table") if found.goal == "table" else ("marginals", "pairs")
-    shown = table("choice", *goals, "bytes a report", "", right=(*goals, "bytes a report"))
+    shown = table("choice", *goals, "bytes per report", "", right=(*goals, "bytes per report"))
     for option in found.options[:N_SHOWN]:
         errors = [_shown(found.shown_error(option, goal)) for goal in goals]
         how = "tried" if option.trial else "by theory"

@@ -7,16 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lopub.cli.collect import campaign_id
-from lopub.cli.console import note, out, print_json, progress, say, table, working
-from lopub.cli.count import note_refused, read_data
-from lopub.cli.database import opened
-from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
+from lopub.cli.console import note, out, print_json, progress, say, table
+from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources
+from lopub.cli.outputs import check_directory
+from lopub.cli.sources import read, resolved
 from lopub.contract.budget import decimal_up
-from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError
-from lopub.files import refuse_taken
 from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
@@ -24,41 +20,73 @@ from lopub.release import STRUCTURES, Publication, PublishSettings, published
 from lopub.release.stages import PHI, Progress
 from lopub.release.summary import warnings_of
 
+Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
+Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
+Method = Annotated[
+    str,
+    typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}; structure calibrated takes shrunk only."),
+]
+Phi = Annotated[
+    float | None,
+    typer.Option(
+        "--phi",
+        metavar="P",
+        help=f"With structure paper: dependency degree from which a pair counts as dependent, 0 to 1; {PHI} unless given.",
+        show_default=False,
+    ),
+]
+Prune = Annotated[
+    str | None,
+    typer.Option(
+        "--prune",
+        metavar="FIND",
+        help="With structure paper: skip pairs by entropy, to look for dependence or for independence.",
+        show_default=False,
+    ),
+]
+MostCells = Annotated[
+    int | None,
+    typer.Option(
+        "--most-cells",
+        metavar="N",
+        help="Cells that a clique may have; chosen from the number of reports and the noise unless given.",
+        show_default=False,
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option("--rows", metavar="N", help="Synthetic records to draw; as many as reports unless given.", show_default=False),
+]
+Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many independent synthetic tables.")]
+Numbers = Annotated[
+    str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
+
 
 def publish(
-    named: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="Its file; with --from, or its id.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The publication.", show_default=False)],
-    reports_file: Annotated[Path | None, typer.Argument(metavar="[REPORTS]", help="Reports, or their counts.")] = None,
-    database: Annotated[str | None, typer.Option("--from", metavar="URL", help="Reports of a collector's database.")] = None,
-    structure: Annotated[str, typer.Option(metavar="S", help=f"One of {', '.join(STRUCTURES)}.")] = "calibrated",
-    method: Annotated[
-        str, typer.Option(metavar="M", help=f"One of {', '.join(METHODS)}; with structure calibrated, shrunk.")
-    ] = "shrunk",
-    phi: Annotated[
-        float | None, typer.Option(metavar="P", help=f"Dependency degree of structure paper, 0 to 1; {PHI} unless given.")
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(metavar="FIND", help="Entropy pruning of structure paper: look for dependence or independence."),
-    ] = None,
-    most_cells: Annotated[
-        int | None, typer.Option(metavar="N", help="Cells of the largest clique; from reports and noise unless given.")
-    ] = None,
-    rows: Annotated[int | None, typer.Option(metavar="N", help="Records to make; as many as reports unless given.")] = None,
-    copies: Annotated[int, typer.Option(metavar="N", help="How many independent synthetic tables.")] = 1,
-    numbers: Annotated[str, typer.Option(metavar="HOW", help="Binned numbers as the bin's label, or draw one inside.")] = "label",
-    margin: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Public margin to rake to: csv of attribute(s) and probability. May be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Same reports and seed, same files.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the publication if it exists.")] = False,
+    sources: Sources,
+    output: Output,
+    campaign: SourceCampaign = None,
+    structure: Structure = "calibrated",
+    method: Method = "shrunk",
+    phi: Phi = None,
+    prune: Prune = None,
+    most_cells: MostCells = None,
+    rows: Rows = None,
+    copies: Copies = 1,
+    numbers: Numbers = "label",
+    margin: Margins = None,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    force: Force = False,
 ) -> None:
-    """Publish a synthetic table, and what it rests on, from noisy reports alone.
+    """Publish a synthetic table, and the estimates that it rests on, from noisy reports alone.
 
     Example: `lopub publish campaign.json reports.parquet -o publication`
-    or `lopub publish --from sqlite:///lopub.db campaign.json -o publication`
+    or `lopub publish campaign.json sqlite:///lopub.db -o publication`
+
+    More: docs/publishing.md, and docs/commands.md on sources
     """
     options: dict[str, Any] = {
         "structure": structure,
@@ -72,37 +100,24 @@ def publish(
         "seed": seed,
     }
     settings = PublishSettings(**options)  # refuses before anything is read
-    refuse_taken(output, mark="manifest.json", force=force)
-    data = given(named, reports_file, database)
-    margins = [JointDistribution.load(path, data.campaign.domain) for path in margin or ()]
+    check_directory(output, mark="manifest.json", force=force)
+    found = read(resolved(sources, campaign))
+    margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with stages() as told:
-        publication = published(data, settings, progress=told, margins=margins)
+        publication = published(found.data, settings, progress=told, margins=margins)
     publication.save(output, force=force)
     if as_json:
-        print_json(described(publication, output))
+        print_json(found.described() | described(publication) | {"output": str(output)})
     else:
         print_publication(publication)
         say(f"written: {output}; start with {output / 'report.html'}")
 
 
 def pruning(find: str | None) -> Pruning | None:
+    """The option --prune as a setting."""
     if find is not None and find not in ("dependence", "independence"):
         raise DomainError(f"--prune must be dependence or independence, got {find!r}")
     return None if find is None else Pruning(find=find)  # type: ignore[arg-type]
-
-
-def given(named: str, reports_file: Path | None, database: str | None) -> ReportBatch | Counts:
-    """The reports to publish: of a file, or of a collector's database."""
-    if (reports_file is None) == (database is None):
-        raise DomainError("give either a file of REPORTS or a database with --from")
-    if reports_file is not None:
-        return read_data(reports_file, Campaign.load(Path(named)))
-    with opened(database or "") as store, working("reading reports"):
-        from lopub.service.reading import batch_of, chosen
-
-        batch = batch_of(store, chosen(store, campaign_id(named)))
-    note_refused(batch)
-    return batch
 
 
 @contextmanager
@@ -117,14 +132,12 @@ def stages() -> Iterator[Progress]:
         yield told
 
 
-def described(publication: Publication, output: Path) -> dict[str, Any]:
+def described(publication: Publication) -> dict[str, Any]:
     """The result for programs."""
     return {
-        "directory": str(output),
-        "rows": len(publication.synthetic),
-        "n_reports": publication.n_reports,
-        "edges": len(publication.graph.edges),
-        "dropped_edges": len(publication.dropped),
+        "n_rows": len(publication.synthetic),
+        "n_edges": len(publication.graph.edges),
+        "n_dropped_edges": len(publication.dropped),
         "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
         "largest_misfit": max(publication.model.misfits),
     }

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, one_line, out, plain, print_json, say, table
+from lopub.cli.options import AsJson
 from lopub.contract.budget import decimal_up, epsilon_warning, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Attribute, Categorical, IntegerRange
@@ -22,24 +23,33 @@ from lopub.errors import DomainError, EpsilonTooHigh, StoreError
 LONGEST_RECORD = 16 * 2**20
 NO_ANSWER = "(no answer)"
 
-Url = Annotated[str, typer.Argument(metavar="CAMPAIGN_URL", help="https://host/campaigns/ID", show_default=False)]
-Respondent = Annotated[str, typer.Option(metavar="NAME", help="Who answers, where several people share a machine.")]
-Store = Annotated[
-    Path | None, typer.Option("--store", metavar="DIR", help="Where the noisy report is kept; ~/.lopub/reports unless given.")
+Url = Annotated[
+    str, typer.Argument(metavar="CAMPAIGN_URL", help="The campaign's address: https://HOST/campaigns/ID.", show_default=False)
 ]
-Seconds = Annotated[float, typer.Option("--patience", metavar="S", help="Seconds to try for, at most.")]
+Respondent = Annotated[
+    str, typer.Option("--respondent", metavar="NAME", help="Who answers, where several people share a machine.")
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        "--store", metavar="DIR", help="Where the noisy report is kept; ~/.lopub/reports unless given.", show_default=False
+    ),
+]
+Seconds = Annotated[float, typer.Option("--patience", metavar="SECONDS", help="How long to try, at most.")]
 PlainHttp = Annotated[
     bool,
-    typer.Option("--allow-plain-http", help="Send without TLS: anybody on the way can read and change it."),
+    typer.Option("--allow-plain-http", help="Connect without TLS: anybody on the way can read and change what is sent."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing of the campaign.")]
 Cap = Annotated[
-    str | None, typer.Option("--epsilon-cap", metavar="E", help="Refuse a campaign that reveals more.", show_default=False)
+    str | None, typer.Option("--epsilon-cap", metavar="E", help="Refuse a campaign with a larger epsilon.", show_default=False)
 ]
 LifetimeCap = Annotated[
     str | None,
     typer.Option(
-        "--lifetime-cap", metavar="E", help="Refuse if all reports from this store would reveal more.", show_default=False
+        "--lifetime-cap",
+        metavar="E",
+        help="Refuse if the epsilons of all reports from this store would add up to more.",
+        show_default=False,
     ),
 ]
 
@@ -61,12 +71,14 @@ def send(
     allow_plain_http: PlainHttp = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a campaign asks and reveals, randomize a record on this machine, and send the noisy report.
+    """Show what a campaign asks and how much it reveals, randomize a record on this machine, and send the noisy report.
 
-    The answers never leave this machine, and are not kept. The noisy report is kept, and sent again as the same bytes whenever
-    this is run again, whatever the record says then; RECORD can be left out.
+    The answers never leave this machine and are not kept. The noisy report is kept: running this again sends the same bytes
+    again, whatever RECORD says then, so RECORD can be left out. With --json, which shows no campaign, --yes is needed, too.
 
     Example: `lopub send https://collector.example/campaigns/4f1c… record.json --epsilon-cap 4`
+
+    More: docs/operating.md
     """
     if as_json and not agreed:
         raise typer.BadParameter("--json shows nothing to agree to; add --yes")
@@ -84,7 +96,7 @@ def send(
     n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
     if as_json:
         spent = float_up(client.spent().epsilon)
-        told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "attempts": n_attempts}
+        told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "n_attempts": n_attempts}
         print_json(told | {"spent": spent})
         return
     if made_before:

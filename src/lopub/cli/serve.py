@@ -12,17 +12,34 @@ from lopub.cli.database import refuse_without_service
 
 def serve(
     database: Annotated[
-        str | None, typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://…; sqlite:///lopub.db unless given.")
+        str | None,
+        typer.Option(
+            "--database",
+            metavar="URL",
+            help="sqlite:///FILE or postgresql://USER@HOST/NAME; sqlite:///lopub.db unless given.",
+            show_default=False,
+        ),
     ] = None,
-    host: Annotated[str | None, typer.Option(metavar="H", help="Where to listen; 127.0.0.1 unless given.")] = None,
-    port: Annotated[int | None, typer.Option(metavar="P", help="On which port; 8000 unless given, 0 for any.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="HOST", help="The address to listen on; 127.0.0.1 unless given.", show_default=False),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="PORT", help="The port to listen on; 8000 unless given, 0 for any.", show_default=False),
+    ] = None,
     settings_file: Annotated[
-        Path | None, typer.Option("--settings", metavar="FILE", help="Settings as TOML; LOPUB_* in the environment overrule it.")
+        Path | None,
+        typer.Option(
+            "--settings", metavar="FILE", help="Settings as TOML; LOPUB_* in the environment overrule them.", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Collect reports over HTTP until told to stop (SIGTERM, or Ctrl-C). Keeps nothing that tells who sent them.
+    """Collect reports over HTTP until stopped (SIGTERM or Ctrl-C). Nothing that tells who sent a report is kept.
 
     Example: `lopub serve --database sqlite:///lopub.db --port 8000`
+
+    More: docs/operating.md
     """
     refuse_without_service()
     from lopub.service.database import store_at

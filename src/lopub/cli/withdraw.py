@@ -1,10 +1,7 @@
 """`lopub withdraw`: ask a collector to forget the report that was sent from here."""
 
-from typing import Annotated
-
-import typer
-
-from lopub.cli.console import print_json, say
+from lopub.cli.console import tell
+from lopub.cli.options import AsJson
 from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
@@ -17,21 +14,23 @@ def withdraw(
     store: Store = None,
     seconds: Seconds = 60.0,
     allow_plain_http: PlainHttp = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Take the report that is kept here back from a collector; until the campaign closes.
+    """Ask a collector to forget the report that was sent from here, which it does until the campaign closes.
 
-    The collector is told the report's random id, and nothing else. What was published before stays published. The report
+    The collector is told the report's random id and nothing else. What was published before stays published. The report
     stays kept here, so that no second one is ever drawn for this campaign.
 
     Example: `lopub withdraw https://collector.example/campaigns/4f1c…`
+
+    More: docs/operating.md
     """
     patience = Patience(seconds=seconds)
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
     client = Client(campaign, store=FileStore(store), respondent=respondent)
     n_attempts = client.withdraw(url, patience=patience, allow_plain_http=allow_plain_http)
-    if as_json:
-        print_json({"campaign": campaign.id, "attempts": n_attempts})
-        return
-    say("Withdrawn: the collector does not count this report, and refuses it where it is still on its way.")
-    say("The collector may have seen it, so its epsilon stays in what this store has spent.")
+    lines = [
+        "Withdrawn: the collector does not count this report, and refuses it where it is still on its way.",
+        "The collector may have seen it, so its epsilon stays in what this store has spent.",
+    ]
+    tell({"campaign": campaign.id, "n_attempts": n_attempts}, *lines, as_json=as_json)

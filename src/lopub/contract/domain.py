@@ -105,8 +105,12 @@ class Domain:
                 attribute.index(record[attribute.name])
             except DomainError as error:
                 found.append(str(error))
-        unknown = sorted(str(name) for name in record if name not in self._position_of)
-        return found + [f"the record has an attribute {name!r} that the campaign does not ask for" for name in unknown]
+        if n_unknown := sum(
+            name not in self._position_of for name in record
+        ):  # not named: one may be an answer in the wrong place
+            keys = "a key" if n_unknown == 1 else f"{n_unknown} keys"
+            found.append(f"the record has {keys} that the campaign does not ask for; it asks for {few(self.names)}")
+        return found
 
     def to_json(self) -> dict[str, Json]:
         """The Table Schema."""

@@ -51,9 +51,9 @@ def chosen(store: ReportStore, campaign_id: str) -> Entry:
     return found[0]
 
 
-def shown_count(store: ReportStore, entry: Entry) -> str:
-    """How many reports a campaign has, for people; below its min_reports only that they are fewer."""
+def count_to_show(store: ReportStore, entry: Entry) -> int | None:
+    """How many reports a campaign has; None below its min_reports, where only that may be shown."""
     try:
-        return f"{tally(store, entry).n_reports:,}"
+        return tally(store, entry).n_reports
     except TooFewReports:
-        return f"below {entry.campaign.terms.min_reports:,}"
+        return None

@@ -36,7 +36,7 @@ class ReportBatch:
 
     ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
     view_index: shape (n,), each report's place in `views`.
-    refused: how many reports were left out on reading, by reason.
+    refused: how many reports were left out on reading, by reason. n_repeated: how many because the same report was there already.
     """
 
     campaign: Campaign
@@ -46,6 +46,7 @@ class ReportBatch:
     view_index: NDArray[np.int32]
     payloads: Packed
     refused: Mapping[Reason, int] = field(default_factory=dict)
+    n_repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -99,7 +100,7 @@ class ReportBatch:
     def joined(cls, batches: Iterator["ReportBatch"]) -> Self:
         """The reports of batches as they come, repeated ones too; column by column, so that little is held twice."""
         first = next(batches)
-        campaign, refused = first.campaign, Counter(first.refused)
+        campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
         ids, slots, payloads = [first.ids], [first.slots], [first.payloads]
         numbered = [(first.views, first.view_index)]
         for batch in batches:
@@ -108,6 +109,7 @@ class ReportBatch:
             if batch.ids.shape[1] != first.ids.shape[1]:
                 raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
+            n_repeated += batch.n_repeated
             ids.append(batch.ids)
             slots.append(batch.slots)
             payloads.append(batch.payloads)
@@ -121,6 +123,7 @@ class ReportBatch:
             view_index=_renumbered(numbered, views),
             payloads=Packed.joined(payloads),
             refused=refused,
+            n_repeated=n_repeated,
         )
 
     @classmethod
@@ -152,7 +155,7 @@ class ReportBatch:
         kept = np.ones(len(self), dtype=bool)
         kept[later] = False
         refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
-        return replace(self[kept], refused=dict(refused))
+        return replace(self[kept], refused=dict(refused), n_repeated=self.n_repeated + int(same.sum()))
 
     # ---- single reports
 

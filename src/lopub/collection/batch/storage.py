@@ -65,7 +65,7 @@ def _other_kind(head: bytes) -> str:
 
 _NEXT = {
     "text": "; if it is a table of records, `lopub encode` lets simulated clients report them",
-    "a SQLite database": "; `lopub publish --from sqlite:///FILE` reads the reports of a collector",
+    "a SQLite database": "; to read the reports of a collector, name it as sqlite:///FILE",
     "a gzipped file": "; unpack it first",
 }
 

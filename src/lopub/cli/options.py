@@ -1,0 +1,71 @@
+"""The words that several commands share: the same option has the same name, the same letter and the same help everywhere."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lopub.contract.terms import GRACE_DAYS
+
+SEED_HELP = "Same input and same seed, same output."
+OUTPUT = ("--output", "-o")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP, min=0)]
+
+CampaignFile = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="The campaign file.", show_default=False)]
+CampaignFileOrId = Annotated[
+    str,
+    typer.Argument(
+        metavar="CAMPAIGN", help="The campaign: its file, its id, or the first 8 or more digits of its id.", show_default=False
+    ),
+]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE",
+        help="Where the reports are: files of reports or of counts, a directory or a quoted pattern of them, or a database"
+        " (sqlite:///FILE, postgresql://…). A campaign file among them says which campaign.",
+        show_default=False,
+    ),
+]
+SourceCampaign = Annotated[
+    str | None,
+    typer.Option(
+        "--campaign",
+        metavar="CAMPAIGN",
+        help="The campaign, by its file or its id; needed only where the sources do not tell.",
+        show_default=False,
+    ),
+]
+Domain = Annotated[
+    Path | None,
+    typer.Option(
+        "--domain", metavar="FILE", help="A domain file that lists the attributes and their values.", show_default=False
+    ),
+]
+Margins = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--margin",
+        metavar="FILE",
+        help="Known public shares to go by: a csv of attribute(s) and probability. May be repeated.",
+        show_default=False,
+    ),
+]
+
+Database = Annotated[
+    str, typer.Option("--database", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
+]
+Grace = Annotated[
+    int,
+    typer.Option(
+        "--grace-days",
+        metavar="N",
+        help="Days after the schedule in which late reports and withdrawals are still taken.",
+        envvar="LOPUB_GRACE_DAYS",
+        min=0,
+        max=GRACE_DAYS,
+    ),
+]

@@ -1,0 +1,36 @@
+"""Where a command writes: asked before any work is done, and by the same rule everywhere.
+
+What exists is refused unless --force is given. The directory that an output goes into must exist: a mistyped path, or a disk that
+is not mounted, is refused instead of being made.
+"""
+
+from pathlib import Path
+
+from lopub.errors import StoreError
+from lopub.files import exists, refuse_taken
+
+
+def check_file(path: Path, *, force: bool) -> None:
+    """Refuse a file that exists, unless it may be overwritten, or whose directory does not."""
+    try:
+        if path.exists() and not force:
+            raise exists(path)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+    check_parent(path)
+
+
+def check_directory(path: Path, *, mark: str, force: bool) -> None:
+    """The same of a directory that is written as a whole; an old one is replaced only where it has the file `mark`."""
+    refuse_taken(path, mark=mark, force=force)
+    check_parent(path)
+
+
+def check_parent(path: Path) -> None:
+    """Refuse an output whose directory does not exist."""
+    if not path.parent.exists():
+        raise StoreError(f"cannot write {path}: there is no directory {path.parent}")
+    if not path.parent.is_dir():
+        raise StoreError(f"cannot write {path}: {path.parent} is not a directory")

@@ -1,0 +1,216 @@
+"""One way to name the reports that a command reads, and the campaign that they are of; docs/commands.md has the grammar.
+
+A word is a campaign file, a database, a file of reports or of counts, or a directory or a pattern of files of reports. The
+campaign is the one that is named; where none is, the one that the first source brings with it. All must be of that campaign.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from lopub.cli.console import note, working
+from lopub.cli.database import opened
+from lopub.collection.batch import ReportBatch, walk_reports
+from lopub.collection.batch.storage import SUFFIXES
+from lopub.collection.counts import Counts, count, is_counts
+from lopub.contract.campaign import Campaign
+from lopub.errors import CampaignError, DomainError, Reason, StoreError
+from lopub.files import kind_of
+
+ID = re.compile(r"[0-9a-fA-F]{8,64}")
+SNIFFED = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """What the words on the command line stand for."""
+
+    campaign: Campaign
+    reports: tuple[Path, ...] = ()
+    counts: tuple[Path, ...] = ()
+    databases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What the sources hold, added up."""
+
+    data: ReportBatch | Counts
+    n_repeated: int
+    """Reports that were there more than once, and were counted once: how many were left out."""
+
+    @property
+    def campaign(self) -> Campaign:
+        """The campaign of all sources."""
+        return self.data.campaign
+
+    def described(self) -> dict[str, object]:
+        """What was read, for programs."""
+        return {
+            "campaign": self.campaign.id,
+            "n_reports": len(self.data),
+            "n_repeated": self.n_repeated,
+            "refused": refused_by_reason(self.data.refused),
+        }
+
+
+# ---- words
+
+
+def resolved(words: Sequence[str], campaign: str | None = None) -> Sources:
+    """What is named by the words, and by --campaign; nothing is read but what tells the campaign."""
+    databases = tuple(word for word in words if is_database(word))
+    paths = [path for word in words if not is_database(word) for path in _paths(word)]
+    campaigns = [path for path in paths if _is_campaign(path)]
+    files = [path for path in paths if path not in campaigns]
+    if not files and not databases:
+        raise typer.BadParameter("name a source of reports: a file of reports or of counts, a directory of them, or a database")
+    counts = tuple(file for file in files if is_counts(file))
+    if len(set(counts)) < len(counts):
+        raise DomainError("a file of counts is named twice, and its reports would count twice")
+    if databases and len(files) > len(counts):
+        raise DomainError("name either files of reports or databases: whether the same report is in both cannot be told")
+    named = _named([*map(str, campaigns), *([campaign] if campaign else [])])
+    return Sources(
+        campaign=named if isinstance(named, Campaign) else _brought(files, databases, named),
+        reports=tuple(file for file in files if file not in counts),
+        counts=counts,
+        databases=databases,
+    )
+
+
+def is_database(word: str) -> bool:
+    """Whether a word is the address of a database."""
+    return "://" in word
+
+
+def _paths(word: str) -> list[Path]:
+    """A file as it is; of a directory, and of a pattern that no file is called like, the files of reports."""
+    if os.path.isdir(word):
+        return _of_reports(Path(word).iterdir(), word)
+    if not os.path.exists(word) and glob.has_magic(word):
+        return _of_reports(map(Path, glob.glob(word)), word)
+    return [Path(word)]
+
+
+def _of_reports(paths: Iterable[Path], word: str) -> list[Path]:
+    found = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
+    kinds = {is_counts(path) for path in found}
+    if len(kinds) > 1:
+        raise StoreError(f"{word} has files of reports and files of counts, which may be of the same reports; name the files")
+    if not found:
+        raise StoreError(f"{word} has no file of reports; their names end in {', '.join(SUFFIXES)}")
+    return found
+
+
+def _is_campaign(path: Path) -> bool:
+    """Whether a file is JSON, as a campaign is; a name that ends so is taken for one where there is no such file."""
+    try:
+        with open(path, "rb") as file:
+            return kind_of(file.read(SNIFFED)) == "JSON"
+    except OSError:
+        return path.suffix == ".json"
+
+
+# ---- the campaign
+
+
+def _named(words: Sequence[str]) -> Campaign | str | None:
+    """The campaign that is named by its file; or its id, where it is named by that."""
+    if len(words) > 1:
+        raise DomainError(f"name one campaign, not {len(words)}: {', '.join(words)}")
+    if not words:
+        return None
+    word = words[0].rstrip("….")
+    return word.lower() if ID.fullmatch(word) and not os.path.exists(words[0]) else Campaign.load(Path(words[0]))
+
+
+def _brought(files: Sequence[Path], databases: Sequence[str], campaign_id: str | None) -> Campaign:
+    """The campaign that the first source brings that brings one; it must have the id, if one is given."""
+    for file in files:
+        try:
+            own = _campaign_in(file)
+        except CampaignError:
+            continue
+        if campaign_id is not None and not own.id.startswith(campaign_id):
+            raise CampaignError(f"{file} is of campaign {own.id[:16]}…, whose id does not begin with {campaign_id}")
+        return own
+    if databases:
+        return _campaign_of_database(databases[0], campaign_id)
+    raise CampaignError(f"{files[0]} does not say which campaign it is of; name the campaign file before it, or with --campaign")
+
+
+def _campaign_in(file: Path) -> Campaign:
+    return Counts.load(file).campaign if is_counts(file) else next(walk_reports(file)).campaign
+
+
+def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
+    with opened(address) as store:
+        from lopub.service.campaigns import all_campaigns
+        from lopub.service.reading import chosen
+
+        if campaign_id is not None:
+            return chosen(store, campaign_id).campaign
+        entries = all_campaigns(store)
+        if len(entries) != 1:
+            raise DomainError(
+                f"database {store.name} has {len(entries)} campaigns; name one by its file or its id with --campaign"
+            )
+        return entries[0].campaign
+
+
+# ---- what they hold
+
+
+def read(sources: Sources) -> Found:
+    """All reports, each once; or their counts, where some source holds counts only. With notes on what was left out."""
+    with working("reading reports"):
+        batch = batch_in_databases(sources) if sources.databases else batch_in_files(sources)
+        parts = [Counts.load(file, sources.campaign) for file in sources.counts]
+        if batch is not None and parts:
+            parts.append(count(batch))
+        data = batch if batch is not None and not parts else sum(parts[1:], start=parts[0])
+    found = Found(data=data, n_repeated=0 if batch is None else batch.n_repeated)
+    note_left_out(data.refused, found.n_repeated)
+    return found
+
+
+def batch_in_files(sources: Sources) -> ReportBatch | None:
+    """The reports of all files, each once; None where there is no such file."""
+    return _together([ReportBatch.load(file, sources.campaign) for file in sources.reports])
+
+
+def batch_in_databases(sources: Sources) -> ReportBatch | None:
+    """The reports that all databases keep, each once; None where there is no database."""
+    batches = []
+    for address in sources.databases:
+        with opened(address) as store:
+            from lopub.service.campaigns import find_campaign
+            from lopub.service.reading import batch_of
+
+            batches.append(batch_of(store, find_campaign(store, sources.campaign.id)))
+    return _together(batches)
+
+
+def _together(batches: list[ReportBatch]) -> ReportBatch | None:
+    if len(batches) > 1:
+        return ReportBatch.concatenated(batches)
+    return batches[0] if batches else None
+
+
+def note_left_out(refused: Mapping[Reason, int], n_repeated: int = 0) -> None:
+    """Say what was not counted, and why."""
+    for reason, n in sorted(refused.items()):
+        note(f"note: {n:,} {'report was' if n == 1 else 'reports were'} left out ({reason})")
+    if n_repeated:
+        note(f"note: {n_repeated:,} repeated {'report was' if n_repeated == 1 else 'reports were'} counted once")
+
+
+def refused_by_reason(refused: Mapping[Reason, int]) -> dict[str, int]:
+    """The same for programs."""
+    return {str(reason): n for reason, n in sorted(refused.items())}

@@ -149,7 +149,8 @@ def linear(batch: ReportBatch, clique: View) -> np.ndarray:
 
 def estimates(batch: ReportBatch, clique: View, cell: tuple[int, ...]) -> dict[str, float]:
     study = Study(batch)
-    found = {method: float(study.joint_of(clique, method).probabilities[cell]) for method in METHODS}
+    names = [batch.campaign.domain.names[position] for position in clique]
+    found = {method: float(study.estimate(names, method).probabilities[cell]) for method in METHODS}
     return {"linear": float(linear(batch, clique)[cell]), **found}
 
 

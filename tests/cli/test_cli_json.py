@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done(lopub("campaign", "infer", "people.csv", "-o", "campaign.json", *COLUMNS, cwd=path))
     done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", "--seed", "1", cwd=path))
     batch = ReportBatch.load(path / "reports.parquet")
-    ReportBatch.joined(iter([batch, batch[:7]])).write(path / "repeated.parquet")
+    ReportBatch.joined(iter([batch, batch[:7]])).save(path / "repeated.parquet")
     done(lopub("import", "campaign.json", "reports.parquet", cwd=path))
     return path
 

@@ -309,14 +309,14 @@ def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None
 
 def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
     files = tmp_path / "demo"
-    result = done(lopub("demo", "--output", files, "--people", "2000", "--seed", "5"))
+    result = done(lopub("demo", "--output", files, "--people", "5000", "--seed", "5"))
     people = Dataset.load(files / "people.csv", ALUMNI.domain)
-    assert people.codes.tolist() == ALUMNI.people(2000, seed=5).codes.tolist()
+    assert people.codes.tolist() == ALUMNI.people(5000, seed=5).codes.tolist()
     batch = ReportBatch.load(files / "reports.parquet", Campaign.load(files / "campaign.json"))
-    assert len(batch) == 2000 and batch.refused == {}
+    assert len(batch) == 5000 and batch.refused == {}
     assert Campaign.load(files / "publication" / "campaign.json").id == batch.campaign.id
-    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
-    assert "2,000 made-up alumni with 12 attributes" in result.stdout
+    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 5000
+    assert "5,000 made-up alumni with 12 attributes" in result.stdout
     assert result.stderr == ""
 
 

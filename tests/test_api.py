@@ -360,6 +360,8 @@ def test_a_bare_target_is_one_target():
 def test_a_bare_margin_is_one_margin():
     margin = JointDistribution((DOMAIN["smoker"],), np.array([0.25, 0.75]))
     assert publish(reports(), rows=10, margins=margin).margins == (("smoker",),)
+    raked = estimate(reports(), ("city", "smoker")).rake(margin)
+    np.testing.assert_allclose(raked.marginal("smoker").probabilities, margin.probabilities)
 
 
 @pytest.mark.parametrize("names", ["age", ["age"], []])

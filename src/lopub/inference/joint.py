@@ -121,8 +121,9 @@ class JointDistribution:
         """The joint of two sets of attributes as if they were independent."""
         return JointDistribution(self.attributes + other.attributes, np.multiply.outer(self.probabilities, other.probabilities))
 
-    def rake(self, margins: Sequence["JointDistribution"], *, sweeps: int = 100) -> "JointDistribution":
-        """The nearest joint with these margins (iterative proportional fitting); what a zero hides stays hidden."""
+    def rake(self, margins: "JointDistribution | Sequence[JointDistribution]", *, sweeps: int = 100) -> "JointDistribution":
+        """The nearest joint with these margins, or with this one (iterative proportional fitting); a zero stays zero."""
+        margins = [margins] if isinstance(margins, JointDistribution) else margins
         axes = [self.domain.positions(margin.names) for margin in margins]
         targets = [margin.probabilities for margin in margins]
         return replace(self, probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps), standard_errors=None)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Attribute, Domain
+from lopub.contract.domain import Attribute, Domain, names_of
 from lopub.errors import DomainError
 
 Table = NDArray[np.float64]
@@ -50,8 +50,9 @@ class KnownPopulation:
             drawn[node.attribute.name] = below.sum(axis=1)
         return Dataset(self.domain, np.stack([drawn[name] for name in self.order], axis=1).astype(np.uint16))
 
-    def joint(self, names: Sequence[str]) -> Table:
+    def joint(self, names: str | Sequence[str]) -> Table:
         """The true joint distribution of these attributes, one axis each: every other attribute summed out."""
+        names = names_of(names)
         if not names or len(set(self.domain.positions(names))) < len(names):
             raise DomainError("a joint distribution needs at least one attribute, each named once")
         needed = self._ancestors(set(names))

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-import numpy as np
-
 from lopub.errors import DomainError
-from lopub.inference.joint import Probabilities
+from lopub.inference.joint import Probabilities, entropy, mutual_information
 
 Pair = tuple[int, int]
 """Positions of two attributes, ascending."""
@@ -71,17 +69,6 @@ class Pruning:
         sign = -1 if self.find == "dependence" else 1
         ranked = sorted(range(len(marginals)), key=lambda position: (sign * values[position], position))
         return tuple(sorted(ranked[:n_kept]))
-
-
-def entropy(marginal: Probabilities) -> float:
-    """In nats."""
-    positive = marginal[marginal > 0]
-    return float(-(positive * np.log(positive)).sum())
-
-
-def mutual_information(joint: Probabilities) -> float:
-    """Of the two attributes of a joint, in nats (the paper's I)."""
-    return max(0.0, entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.reshape(-1)))
 
 
 def threshold(size: int, other_size: int, phi: float) -> float:

@@ -128,6 +128,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def exists(path: Path) -> StoreError:
+    """The error that a name is taken."""
     return StoreError(f"{path} exists already; choose another name or use --force")
 
 

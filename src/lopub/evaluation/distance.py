@@ -78,6 +78,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def marginals_of(real: Dataset, synthetic: Dataset) -> Marginals:
+    """The one-way frequencies of a real and a synthetic table."""
     return Marginals(_one_way(real), _one_way(synthetic))
 
 

@@ -25,13 +25,15 @@ _PLANES_PER_WORD = 9
 class RandomWords(Protocol):
     """A stream of uniformly random 64-bit words; every NumPy bit generator is one."""
 
-    def random_raw(self, size: int, /) -> NDArray[np.uint64]: ...
+    def random_raw(self, size: int, /) -> NDArray[np.uint64]:
+        """The next words of the stream."""
 
 
 class OperatingSystem:
     """The stream of the operating system, as a real client draws from it."""
 
     def random_raw(self, size: int, /) -> NDArray[np.uint64]:
+        """Fresh words; no seed leads to them."""
         return np.frombuffer(os.urandom(8 * size), np.uint64)
 
 

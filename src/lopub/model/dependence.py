@@ -77,6 +77,7 @@ def threshold(size: int, other_size: int, phi: float) -> float:
 
 
 def check_phi(phi: float) -> None:
+    """Refuse a dependency degree outside 0..1."""
     if not 0 <= phi <= 1:
         raise DomainError(f"phi must lie in 0..1, got {phi:g}")
 

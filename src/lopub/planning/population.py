@@ -44,6 +44,7 @@ class Population:
         return cls(table.domain, f"a table of {len(table):,} records", table, ())
 
     def people(self, n: int, seed: int) -> Dataset:
+        """So many people, drawn from the table or attribute by attribute."""
         rng = np.random.default_rng(seed)
         if self.table is not None:
             return self.table[rng.integers(0, len(self.table), n)]

@@ -116,6 +116,7 @@ class Estimates:
         return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
 
     def joint(self, clique: Clique, method: str, **options: Any) -> JointDistribution:
+        """The joint of a clique, raked to what is known of its attributes."""
         joint = _ordered(
             self.study.joint_of(self._own(clique), method, **options), [self.domain.names[place] for place in clique]
         )

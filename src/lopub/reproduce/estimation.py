@@ -21,6 +21,7 @@ NAME = "estimation"
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for table in TABLES.values():
         for seed in range(scale.estimation_seeds):
             for flip in scale.flips:
@@ -67,4 +68,5 @@ def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]
 
 
 def true_joint(records: Dataset, clique: View) -> Probabilities:
+    """The frequencies of a clique's cells among the records."""
     return records.counts([records.domain.names[position] for position in clique]) / len(records)

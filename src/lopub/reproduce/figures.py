@@ -150,6 +150,7 @@ def shown(number: float, value: str) -> str:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
+    """The rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEAD)
@@ -158,4 +159,5 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def from_csv(text: str) -> list[Row]:
+    """The rows that `to_csv` wrote."""
     return [Row(**line) for line in csv.DictReader(io.StringIO(text))]

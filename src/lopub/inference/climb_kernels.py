@@ -267,21 +267,21 @@ def best_strength(
     """`chosen_strength`: which of the strengths, -1 for the prior itself; its gain; and a joint to start from. trace: room
     for as many evaluations as a fit may take."""
     n_folds, n_cells, independent = len(folds.bounds), len(prior), 0.0
-    for fold in range(n_folds):
-        independent += explained(folds, fold, keeps, prior)
     starts, pseudo = np.empty((n_folds, n_cells)), np.empty(n_cells)
     starts[:] = prior
     best, best_gain, best_start, worse = -1, 0.0, prior.copy(), 0
-    for number in range(len(strengths)):
+    for number in range(-1, len(strengths)):  # first the prior itself
         found = 0.0
         for fold in range(n_folds):
-            for cell in range(n_cells):
-                pseudo[cell] = strengths[number] * folds.sizes[fold] * prior[cell]
-            starts[fold] = trained(folds, fold, keeps, pseudo, starts[fold], tolerance, trace)
+            if number >= 0:
+                for cell in range(n_cells):
+                    pseudo[cell] = strengths[number] * folds.sizes[fold] * prior[cell]
+                starts[fold] = trained(folds, fold, keeps, pseudo, starts[fold], tolerance, trace)
             found += explained(folds, fold, keeps, starts[fold])
-        gain = found - independent
-        if gain > best_gain:
-            best, best_gain, worse = number, gain, 0
+        if number < 0:
+            independent = found
+        elif found - independent > best_gain:
+            best, best_gain, worse = number, found - independent, 0
             best_start[:] = starts[0]
         elif best >= 0:
             worse += 1

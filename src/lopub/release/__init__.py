@@ -1,6 +1,6 @@
 """From reports to a publication: the stages in order, once, and the files."""
 
+from lopub.release.directory import write_publication
 from lopub.release.stages import STRUCTURES, Publication, Settings, publish
-from lopub.release.writer import write_publication
 
 __all__ = ["STRUCTURES", "Publication", "Settings", "publish", "write_publication"]

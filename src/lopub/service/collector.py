@@ -9,11 +9,11 @@ from starlette.concurrency import run_in_threadpool
 
 from lopub.errors import CampaignClosed, LopubError, NoCampaign
 from lopub.service.campaigns import Entry, erase, find_campaign, overdue
+from lopub.service.group_commit import Writer
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
 from lopub.service.settings import Settings
 from lopub.service.store import Store
-from lopub.service.writer import Writer
 
 MOST_CAMPAIGNS = 256
 """Campaigns that are kept in memory; the others are read again when they are asked for."""

@@ -30,7 +30,7 @@ demo: $(VENV)/.demo
 test: lint types unit
 
 check: lint types
-	$(BIN)/pytest -n 2 -m "not slow" tests
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -40,7 +40,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \

@@ -24,11 +24,10 @@ import uvloop
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from lopub import Campaign, CampaignRequest, Client, Domain, IntegerRange, MemoryStore, Terms, make_campaign
-from lopub.contract.report import Report, framed
+from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
 from lopub.service.store import Row, Submission
-from lopub.service.wire import FRAMED
 from servers import Running, postgres_programs, running_collector, running_postgres  # tests/servers.py
 
 RESULTS = Path(__file__).parent / "results" / "service.csv"
@@ -48,7 +47,7 @@ def request_bytes(target: Campaign, template: bytes, per_request: int) -> bytes:
     reports = [template[:9] + os.urandom(16) + template[25:] for _ in range(per_request)]
     body = framed(reports)
     line = f"POST /campaigns/{target.id}/reports HTTP/1.1"
-    head = [line, "Host: x", f"Content-Type: {FRAMED}", f"Content-Length: {len(body)}", "", ""]
+    head = [line, "Host: x", f"Content-Type: {FRAMED_TYPE}", f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(head).encode() + body
 
 

@@ -21,10 +21,9 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
-from lopub.contract.report import unframed
+from lopub.contract.report import FRAMED_TYPE, unframed
 from lopub.service.campaigns import find_campaign, open_campaign, tally
 from lopub.service.database import store_at
-from lopub.service.wire import FRAMED
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
 RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "endurance.csv"
@@ -91,7 +90,7 @@ def lost_and_doubled(address: str, target: Campaign, acknowledged: Sequence[byte
 # ---- requests
 
 
-def request_of(target: Campaign, body: bytes, media_type: str = FRAMED) -> bytes:
+def request_of(target: Campaign, body: bytes, media_type: str = FRAMED_TYPE) -> bytes:
     line = f"POST /campaigns/{target.id}/reports HTTP/1.1"
     return "\r\n".join([line, "Host: x", f"Content-Type: {media_type}", f"Content-Length: {len(body)}", "", ""]).encode() + body
 

@@ -47,6 +47,8 @@ NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ss
 RANDOM = {("contract", "randomness"), ("files",)}
 """`files` draws names of temporary files."""
 MOST_AT_THE_TOP = 18
+UNDOCUMENTED = {"cli", "collection", "contract", "inference"}
+"""Packages in which some public definition has no docstring yet."""
 MEDIAN_LENGTH, NINTH_DECILE_LENGTH = 6, 16
 """Lines of function bodies."""
 
@@ -208,3 +210,54 @@ def test_functions_stay_small():
     ]
     assert statistics.median(functions) <= MEDIAN_LENGTH
     assert statistics.quantiles(functions, n=10)[-1] <= NINTH_DECILE_LENGTH
+
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def public_definitions(tree: ast.Module | ast.ClassDef, outer: str = "") -> Iterator[tuple[str, Definition]]:
+    """Classes, functions and methods that do not start with an underscore, by their full names within the module."""
+    for node in tree.body:
+        if isinstance(node, Definition) and not node.name.startswith("_"):
+            yield outer + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from public_definitions(node, f"{outer}{node.name}.")
+
+
+def families() -> dict[str, ast.ClassDef]:
+    """Every class of the package by its name."""
+    return {node.name: node for _, tree in places() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def is_documented(method: str, family: ast.ClassDef, known: dict[str, ast.ClassDef]) -> bool:
+    """Whether a class, or one that it is made from, documents the method."""
+    own = {node.name: node for node in family.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    if method in own and ast.get_docstring(own[method]):
+        return True
+    names = [ast.unparse(base).split("[")[0] for base in family.bases]
+    return any(is_documented(method, known[name], known) for name in names if name in known and known[name] is not family)
+
+
+def undocumented(tree: ast.Module, known: dict[str, ast.ClassDef]) -> Iterator[str]:
+    """Public definitions without a docstring. A property is a noun that its class explains; what overrides a documented method
+    is documented by that one."""
+    if not ast.get_docstring(tree):
+        yield "the module"
+    for name, node in public_definitions(tree):
+        owner, _, method = name.rpartition(".")
+        is_property = any("property" in ast.unparse(mark) for mark in node.decorator_list)
+        inherits = owner and is_documented(method, known[owner.rpartition(".")[2]], known)
+        if not (ast.get_docstring(node) or is_property or inherits):
+            yield name
+
+
+def test_every_public_definition_has_a_docstring():
+    known = families()
+    for place, tree in places():
+        if place[0] not in UNDOCUMENTED:
+            assert not list(undocumented(tree, known)), ".".join(place)
+
+
+def test_a_definition_without_a_docstring_is_found():
+    tree = ast.parse('"""M."""\nclass A:\n    """A."""\n    def f(self):\n        """F."""\nclass B(A):\n    def f(self): ...')
+    assert list(undocumented(tree, {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)})) == ["B"]

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all; and what every reader of JSON asks for."""
 
 import contextlib
 import errno
@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from lopub.errors import StoreError
 
@@ -127,6 +128,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def exists(path: Path) -> StoreError:
+    """The error that a name is taken."""
     return StoreError(f"{path} exists already; choose another name or use --force")
 
 
@@ -179,3 +181,11 @@ def kind_of(data: bytes) -> str:
 
 
 _MARKS = {b"PAR1": "a Parquet file", b"\x1f\x8b": "a gzipped file", b"SQLite format 3\x00": "a SQLite database"}
+
+
+def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object for `object_pairs_hook`; raises a ValueError where a member is named twice, of which json keeps the last."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is named twice")
+    return members

@@ -220,7 +220,7 @@ def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, t
 
 ENDLESS = """
 import sys, time
-import lopub.release.writer as files
+import lopub.release.directory as files
 files.manifest = lambda *arguments: time.sleep(60)
 from lopub.cli import run
 run()

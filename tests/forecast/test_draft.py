@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 from decimal import Decimal
 
 import pytest
@@ -416,3 +418,13 @@ def test_crowded_filters_are_refused_without_trying_every_salt(monkeypatch):
     domain = Domain(tuple(Boolean(name=f"b{i}") for i in range(15)))
     with pytest.raises(CampaignError, match="give 10,668,000 filters, too few for 32,768 candidates; raise bits"):
         make_campaign(domain, Terms(name="t"), CampaignRequest(flip_probability=0.5, jointly=True))
+
+
+def test_making_a_campaign_loads_no_compiler():
+    """An import of a kernel at the top of a file in `laws` would cost every `lopub campaign` seconds and 60 MB."""
+    code = (
+        "import sys; from lopub import Boolean, Domain, Terms, CampaignRequest, make_campaign;"
+        "make_campaign(Domain((Boolean(name='a'), Boolean(name='b'))), Terms(name='t'), CampaignRequest(epsilon=1));"
+        "print('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "False"

@@ -5,20 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from lopub.inference.climb_kernels import best_strength, climb, dense_step, kept_step, step
+from lopub.inference.climb_kernels import Folds, best_strength, climb, dense_step, kept_step, step
 from lopub.inference.dense import Dense
-from lopub.inference.em import (
-    FLOOR,
-    MEMORY,
-    MOST_EVALUATIONS,
-    RIDGE,
-    ROUNDING,
-    TOLERANCE,
-    Result,
-    em_map,
-    run_accelerated,
-    run_plain,
-)
+from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em_map, run_accelerated, run_plain
 from lopub.inference.evidence import EVERY_FOLD, Evidence
 from lopub.inference.kept_cell import KeptCell
 from lopub.inference.shrunk import PATIENCE, STRENGTHS, TRIAL_TOLERANCE, chosen_strength, fitted, shrunk
@@ -116,7 +105,7 @@ def climbed(part: KeptCell | Dense, prior: np.ndarray, strength: float, most: in
     trace = np.full(most, np.nan)
     pseudo, slack = strength * part.n_reports * prior.reshape(-1), ROUNDING * part.n_reports
     start = np.full(CELLS, 1 / CELLS)
-    joint, converged, n, n_trace = climb(matrix, keeps, pseudo, start, TOLERANCE, slack, RIDGE, FLOOR, MEMORY, trace)
+    joint, converged, n, n_trace = climb(matrix, keeps, pseudo, start, TOLERANCE, slack, trace)
     assert np.isnan(trace[n_trace:]).all()
     return Result(joint, bool(converged), int(n), tuple(trace[:n_trace].tolist()))
 
@@ -243,9 +232,7 @@ def test_a_climb_never_writes_past_its_trace(form: str, most: int):
     part = FORMS[form]()
     matrix, keeps = matrix_of(part)
     room = np.full(most + 8, -1.0)
-    _, _, _, n_trace = climb(
-        matrix, keeps, np.zeros(CELLS), np.full(CELLS, 1 / CELLS), 0.0, 0.0, RIDGE, FLOOR, MEMORY, room[:most]
-    )
+    _, _, _, n_trace = climb(matrix, keeps, np.zeros(CELLS), np.full(CELLS, 1 / CELLS), 0.0, 0.0, room[:most])
     assert n_trace <= most
     assert (room[most:] == -1).all()
 
@@ -253,7 +240,7 @@ def test_a_climb_never_writes_past_its_trace(form: str, most: int):
 def test_a_climb_leaves_its_start_as_it_was():
     part = kept_cells()
     start = np.full(CELLS, 1 / CELLS)
-    climb(*matrix_of(part), np.zeros(CELLS), start, TOLERANCE, 0.0, RIDGE, FLOOR, MEMORY, np.empty(100))
+    climb(*matrix_of(part), np.zeros(CELLS), start, TOLERANCE, 0.0, np.empty(100))
     np.testing.assert_array_equal(start, 1 / CELLS)
 
 
@@ -346,9 +333,9 @@ def test_the_search_gives_up_after_a_few_worse_strengths(form: str):
     matrix, keeps = matrix_of(part)
     bounds = np.array([[0, len(matrix), 0, len(matrix)]])
     prior = np.full(CELLS, 1 / CELLS)
-    options = (TRIAL_TOLERANCE, ROUNDING, RIDGE, FLOOR, MEMORY, MOST_EVALUATIONS)
-    sizes = np.array([float(part.n_reports)])
+    sizes, trace = np.array([float(part.n_reports)]), np.empty(MOST_EVALUATIONS)
+    folds = Folds(matrix, matrix, bounds, sizes, ROUNDING * sizes)
     strengths = np.array([0.1, 10.0, 10.0, 10.0, 0.0])
-    patient, _, _ = best_strength(matrix, matrix, bounds, sizes, keeps, prior, strengths, *options, 3)
-    hasty, _, _ = best_strength(matrix, matrix, bounds, sizes, keeps, prior, strengths, *options, 2)
+    patient, _, _ = best_strength(folds, keeps, prior, strengths, TRIAL_TOLERANCE, 3, trace)
+    hasty, _, _ = best_strength(folds, keeps, prior, strengths, TRIAL_TOLERANCE, 2, trace)
     assert (patient, hasty) == (4, 0)

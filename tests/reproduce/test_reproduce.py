@@ -18,8 +18,7 @@ from lopub import Categorical, Dataset, Domain
 from lopub.cli import app
 from lopub.errors import DomainError, StoreError
 from lopub.inference.basis import Reports
-from lopub.inference.joint import avd
-from lopub.model.dependence import mutual_information
+from lopub.inference.joint import avd, mutual_information
 from lopub.reproduce import QUICK, cells_of, measure, write_tables
 from lopub.reproduce.baselines import formula_bits
 from lopub.reproduce.cells import Cell, keep, kept

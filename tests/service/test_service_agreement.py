@@ -11,13 +11,12 @@ import load
 from load import note_figures, scaled
 from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Report, Sample, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
-from lopub.contract.report import framed, unframed
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, framed, unframed
 from lopub.release import publish
 from lopub.service.campaigns import find_campaign
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
 from lopub.service.tokens import new_token
-from lopub.service.wire import FRAMED, TWINS
 from servers import Postgres, Running, running_collector
 
 DOMAIN = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=2 + i) for i in range(5)))
@@ -58,14 +57,14 @@ def collected(address: str, good: list[bytes], bad: list[bytes], *, seed: int) -
     left = rng.sample(good, len(good))
     load.opened(address, CAMPAIGN)
     with running_collector(address) as collector:
-        assert sent(collector, framed(rng.sample(bad, len(bad))), FRAMED) == len(bad)
+        assert sent(collector, framed(rng.sample(bad, len(bad))), FRAMED_TYPE) == len(bad)
         while left:
             n = rng.choice((1, 30, 100, 400))
             part, left = left[:n], left[n:]
             is_twins = rng.random() < 0.3
-            assert sent(collector, as_twins(part) if is_twins else framed(part), TWINS if is_twins else FRAMED) == 0
+            assert sent(collector, as_twins(part) if is_twins else framed(part), JSON_TYPE if is_twins else FRAMED_TYPE) == 0
             if rng.random() < 0.2:
-                assert sent(collector, framed(part), FRAMED) == 0
+                assert sent(collector, framed(part), FRAMED_TYPE) == 0
         return counts_over_http(collector)
 
 

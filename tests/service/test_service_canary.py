@@ -21,10 +21,9 @@ import load
 import people
 from load import note_figures, scaled
 from lopub import Binned, Boolean, CampaignRequest, Client, Domain, MemoryStore, Terms, make_campaign
-from lopub.contract.report import base64url, framed
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
-from lopub.service.wire import FRAMED, TWINS
 from servers import Postgres, Running, running_collector
 
 AGENT, SECRET = "canary-agent-c0ffee", "canary-header-c0ffee"
@@ -93,21 +92,21 @@ def requests_of(person: Person) -> Iterator[tuple[str, str, bytes, str, set[int]
     path, report = f"/campaigns/{CAMPAIGN.id}", person.report
     withdrawal = json.dumps({"id": base64url(report[9:25])}).encode()
     query = f"?answer={person.answer}&id={report[9:25].hex()}&{SECRET}"
-    yield "POST", f"{path}/reports", framed([report]), FRAMED, {200}
-    yield "POST", f"{path}/reports{query}", framed([report, people.with_another_slot(report)]), FRAMED, {200}
-    yield "POST", f"{path}/reports", people.twin(report, CAMPAIGN).encode(), TWINS, {200}
-    yield "POST", f"{path}/reports", framed([report[:-1], person.record]), FRAMED, {200}
-    yield "POST", f"{path}/reports", person.record, TWINS, {200}
-    yield "POST", f"{path}/reports", person.record[:-1], TWINS, {400}
+    yield "POST", f"{path}/reports", framed([report]), FRAMED_TYPE, {200}
+    yield "POST", f"{path}/reports{query}", framed([report, people.with_another_slot(report)]), FRAMED_TYPE, {200}
+    yield "POST", f"{path}/reports", people.twin(report, CAMPAIGN).encode(), JSON_TYPE, {200}
+    yield "POST", f"{path}/reports", framed([report[:-1], person.record]), FRAMED_TYPE, {200}
+    yield "POST", f"{path}/reports", person.record, JSON_TYPE, {200}
+    yield "POST", f"{path}/reports", person.record[:-1], JSON_TYPE, {400}
     yield "POST", f"{path}/reports", person.record, f"text/{SECRET}", {415}
-    yield "POST", f"/campaigns/{person.answer}/reports", framed([report]), FRAMED, {404}
-    yield "POST", f"/campaigns/{CLOSED.id}/reports", framed([report]), FRAMED, {409}
-    yield "POST", f"{path}/withdrawals", person.record, TWINS, {400}
-    yield "PUT", path, person.record, TWINS, {401}
-    yield "GET", f"/{SECRET}/{person.answer}{query}", b"", TWINS, {404}
+    yield "POST", f"/campaigns/{person.answer}/reports", framed([report]), FRAMED_TYPE, {404}
+    yield "POST", f"/campaigns/{CLOSED.id}/reports", framed([report]), FRAMED_TYPE, {409}
+    yield "POST", f"{path}/withdrawals", person.record, JSON_TYPE, {400}
+    yield "PUT", path, person.record, JSON_TYPE, {401}
+    yield "GET", f"/{SECRET}/{person.answer}{query}", b"", JSON_TYPE, {404}
     if person.number % 4 == 0:
-        yield "POST", f"{path}/withdrawals", withdrawal, TWINS, {204}
-        yield "POST", f"{path}/reports", framed([report]), FRAMED, {200}
+        yield "POST", f"{path}/withdrawals", withdrawal, JSON_TYPE, {204}
+        yield "POST", f"{path}/reports", framed([report]), FRAMED_TYPE, {200}
 
 
 def take_part(collector: Running, person: Person) -> None:
@@ -125,7 +124,7 @@ def manage(collector: Running, directory: Path, token: str) -> bytes:
     collector.source = f"{NETWORK}200.1"
     headers = {"Authorization": f"Bearer {token}", "User_Agent": AGENT}
     wrong = json.dumps({"schema": SECRET, "answer": ANSWER}).encode()
-    assert collector.ask("PUT", f"/campaigns/{CAMPAIGN.id}", wrong, Content_Type=TWINS, **headers).status == 422
+    assert collector.ask("PUT", f"/campaigns/{CAMPAIGN.id}", wrong, Content_Type=JSON_TYPE, **headers).status == 422
     assert collector.ask("GET", "/campaigns", Authorization=f"Bearer {SECRET}", User_Agent=AGENT).status == 401
     lopub("backup", "--database", collector.address, "-o", "online.backup", directory=directory)
     paths = ["/metrics", "/campaigns", f"/campaigns/{CAMPAIGN.id}/counts", "/ready", "/openapi.json"]

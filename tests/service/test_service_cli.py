@@ -11,10 +11,9 @@ import pytest
 
 import people
 from lopub.collection.batch import ReportBatch
-from lopub.contract.report import Report, framed
+from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.errors import DomainError, StoreError
 from lopub.service.settings import CollectorSettings, settings_from
-from lopub.service.wire import FRAMED
 from servers import Postgres, running_collector, start_collector
 
 CAMPAIGN = people.campaign(min_reports=20)
@@ -121,7 +120,7 @@ def test_a_database_is_backed_up_while_its_collector_goes_on_and_restored(databa
     with running_collector(database) as collector:
         assert "60 reports backed up" in lopub("backup", "--database", database, "-o", "b", directory=files)
         more = framed(people.reports(CAMPAIGN, 1))
-        assert collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", more, Content_Type=FRAMED).status == 200
+        assert collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", more, Content_Type=FRAMED_TYPE).status == 200
     assert "b exists already" in lopub("backup", "--database", database, "-o", "b", directory=files, code=1)
     assert "60 reports restored" in lopub("restore", "b", "--database", "sqlite:///restored.db", directory=files)
     assert (files / "b").stat().st_mode & 0o077 == 0

@@ -98,7 +98,7 @@ def conflicts(collector: Running, bodies: list[bytes], n: int) -> int:
     reports = [report for body in bodies[: -(-n // load.PER_REQUEST)] for report in unframed(body)][:n]
     body = framed([report[:25] + (7).to_bytes(4) + report[29:] for report in reports])
     path = f"/campaigns/{CAMPAIGN.id}/reports"
-    answer = collector.ask("POST", path, body, Content_Type=load.FRAMED)
+    answer = collector.ask("POST", path, body, Content_Type=load.FRAMED_TYPE)
     assert (answer.status, answer.json["received"]) == (200, n)
     return sum(refusal["reason"] == "conflict" for refusal in answer.json["refused"])
 

@@ -18,10 +18,9 @@ import pytest
 import load
 import people
 from load import FULL, note_figures, scaled
-from lopub.contract.report import framed, unframed
+from lopub.contract.report import FRAMED_TYPE, framed, unframed
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
-from lopub.service.wire import FRAMED
 from servers import Running, running_collector
 
 CAMPAIGN = people.campaign("fuzz")
@@ -63,7 +62,7 @@ def assert_sound(collector: Running) -> None:
 
 
 def random_bytes(rng: random.Random, _: bytes) -> tuple[str, bytes]:
-    return rng.choice((FRAMED, JSON)), rng.randbytes(rng.choice((0, 1, 2, 3, 30, 300, 3000)))
+    return rng.choice((FRAMED_TYPE, JSON)), rng.randbytes(rng.choice((0, 1, 2, 3, 30, 300, 3000)))
 
 
 def damaged_frames(rng: random.Random, body: bytes) -> tuple[str, bytes]:
@@ -81,7 +80,7 @@ def damaged_frames(rng: random.Random, body: bytes) -> tuple[str, bytes]:
             data[at:at] = data[at:until]
         else:
             data[at:until] = rng.randbytes(until - at)
-    return FRAMED, bytes(data)
+    return FRAMED_TYPE, bytes(data)
 
 
 def value(rng: random.Random, depth: int = 0) -> object:

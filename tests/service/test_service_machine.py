@@ -22,13 +22,12 @@ import load
 from load import FULL, note_figures, scaled
 from lopub import Campaign, CampaignRequest, Categorical, Domain, Report, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
-from lopub.contract.report import base64url, framed, pack
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed, pack
 from lopub.release import publish
 from lopub.service.campaigns import find_campaign
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
 from lopub.service.tokens import new_token
-from lopub.service.wire import FRAMED, TWINS
 from servers import Answer, Running, start_collector
 
 N_PEOPLE = 24
@@ -86,14 +85,14 @@ class Collecting(RuleBasedStateMachine):
         report_id = hashlib.sha256(self.key + bytes([person])).digest()[:16]
         return Report(campaign=self.campaign.prefix, id=report_id, slot=20_000, mask=b"", payload=payload).to_bytes()
 
-    def ask(self, event: str, method: str, path: str, body: bytes = b"", media_type: str = TWINS) -> Answer:
+    def ask(self, event: str, method: str, path: str, body: bytes = b"", media_type: str = JSON_TYPE) -> Answer:
         self.host.events[event] += 1
         address = f"/campaigns/{self.campaign.id}{path}"
         return self.host.running.ask(method, address, body, Content_Type=media_type, **self.host.token)
 
     def send(self, event: str, reports: Sequence[bytes], expected: Sequence[str | None]) -> None:
         """Send reports, each of which is kept or refused as expected."""
-        answer = self.ask(event, "POST", "/reports", framed(reports), FRAMED)
+        answer = self.ask(event, "POST", "/reports", framed(reports), FRAMED_TYPE)
         if self.closed:
             assert (answer.status, answer.json["type"]) == (409, "urn:lopub:problem:closed")
             return
@@ -162,7 +161,7 @@ class Collecting(RuleBasedStateMachine):
 
     @rule(body=st.binary(max_size=40))
     def send_noise(self, body: bytes) -> None:
-        answer = self.ask("noise", "POST", "/reports", b"{" + body, TWINS)
+        answer = self.ask("noise", "POST", "/reports", b"{" + body, JSON_TYPE)
         assert answer.status == (409 if self.closed else 400), answer.body
 
     @rule(person=PERSON)

@@ -8,12 +8,11 @@ import pytest
 import sqlalchemy
 
 import people
-from lopub.contract.report import base64url, framed
+from lopub.contract.report import FRAMED_TYPE, base64url, framed
 from lopub.service.backup import backup
 from lopub.service.campaigns import close_campaign
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
-from lopub.service.wire import FRAMED
 from servers import Answer, Running, running_collector
 
 CAMPAIGN = people.campaign(min_reports=3)
@@ -60,9 +59,9 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     assert put(collector, **manage).status == 200
     path = f"/campaigns/{CAMPAIGN.id}"
     data = people.reports(CAMPAIGN, 4)
-    collector.ask("POST", f"{path}/reports", framed(data[:2]), Content_Type=FRAMED)
+    collector.ask("POST", f"{path}/reports", framed(data[:2]), Content_Type=FRAMED_TYPE)
     assert_problem(collector.ask("GET", f"{path}/counts", **manage), 409, "too-few-reports", "shows its counts from 3 reports on")
-    collector.ask("POST", f"{path}/reports", framed([*data, b"bad"]), Content_Type=FRAMED)
+    collector.ask("POST", f"{path}/reports", framed([*data, b"bad"]), Content_Type=FRAMED_TYPE)
     counts = collector.ask("GET", f"{path}/counts", **manage).json
     assert (counts["reports"], counts["refused"], counts["withdrawn"]) == (4, {"length": 1}, 0)
     assert sum(each["reports"] for each in counts["slots"]) == 4
@@ -70,7 +69,7 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     assert (closed.status, closed.json["open"]) == (200, False)
     assert collector.ask("POST", f"{path}/close", **manage).json == closed.json
     assert_problem(put(collector, **manage), 409, "closed", "is closed")
-    late = collector.ask("POST", f"{path}/reports", framed(data), Content_Type=FRAMED)
+    late = collector.ask("POST", f"{path}/reports", framed(data), Content_Type=FRAMED_TYPE)
     assert_problem(late, 409, "closed", "is closed")
     listed = collector.ask("GET", "/campaigns", **manage).json["campaigns"]
     assert listed == [closed.json]
@@ -80,12 +79,12 @@ def test_a_campaign_closed_from_outside_takes_no_more_reports(collector: Running
     """The collector has the campaign in its memory as an open one; the store has the last word."""
     put(collector, **token(collector))
     path = f"/campaigns/{CAMPAIGN.id}/reports"
-    assert collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED).status == 200
+    assert collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE).status == 200
     store = store_at(collector.address)
     close_campaign(store, CAMPAIGN.id)
     store.close()
     for _ in range(2):
-        answer = collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED)
+        answer = collector.ask("POST", path, framed(people.reports(CAMPAIGN, 1)), Content_Type=FRAMED_TYPE)
         assert_problem(answer, 409, "closed", "is closed")
 
 
@@ -176,7 +175,7 @@ def test_a_collector_says_that_it_is_alive_and_ready(collector: Running):
 def test_metrics_have_a_counter_for_every_reason(steady: Running):
     put(steady, **token(steady))
     before = steady.ask("GET", "/metrics").body.decode()
-    steady.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", framed([b"x", b"y"]), Content_Type=FRAMED)
+    steady.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", framed([b"x", b"y"]), Content_Type=FRAMED_TYPE)
     after = steady.ask("GET", "/metrics").body.decode()
 
     def value(text: str, name: str) -> int:
@@ -200,7 +199,7 @@ def test_nothing_tells_who_sent_a_report(database: str, tmp_path: Path):
         path = f"/campaigns/{CAMPAIGN.id}/reports"
         telling = {"User_Agent": agent, "X_Secret": secret, "X_Forwarded_For": "203.0.113.77"}
         for body in (framed([report]), framed([report[:-1]]), b"\x00"):
-            collector.ask("POST", path, body, Content_Type=FRAMED, **telling)
+            collector.ask("POST", path, body, Content_Type=FRAMED_TYPE, **telling)
         collector.ask("POST", path, b"{", Content_Type=JSON, User_Agent=agent)
         metrics = collector.ask("GET", "/metrics").body
     everything = metrics + "".join(collector.errors).encode()

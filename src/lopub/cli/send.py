@@ -19,6 +19,7 @@ from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
 from lopub.errors import DomainError, EpsilonTooHigh, StoreError
+from lopub.files import members_once
 
 LONGEST_RECORD = 16 * 2**20
 NO_ANSWER = "(no answer)"
@@ -118,19 +119,12 @@ def read_record(path: Path | None) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
     try:
-        record = json.loads(data.decode(), object_pairs_hook=_members)
+        record = json.loads(data.decode(), object_pairs_hook=members_once)
     except (ValueError, RecursionError):
         raise DomainError(f"{path} must be JSON in UTF-8, with an answer to every question once") from None
     if not isinstance(record, dict) or len(data) > LONGEST_RECORD:
         raise DomainError(f"{path} must be one JSON object, with an answer to every question")
     return record
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError
-    return members
 
 
 def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, ...]:

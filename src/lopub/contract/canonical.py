@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeVar
 
 from lopub.contract.texts import are_normalized, normalize
 from lopub.errors import CampaignError, DomainError
+from lopub.files import members_once
 
 LARGEST_INTEGER = 2**53 - 1
 DEEPEST = 16
@@ -122,10 +123,10 @@ def _normalized(value: Json) -> Json:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The members of an object; refuses one that is named twice."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise CampaignError("an object names the same member twice")
-    return members
+    try:
+        return members_once(pairs)
+    except ValueError:
+        raise CampaignError("an object names the same member twice") from None
 
 
 def _no_float(text: str) -> NoReturn:

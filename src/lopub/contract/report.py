@@ -12,9 +12,16 @@ from lopub.contract.mechanism import Channel
 from lopub.contract.texts import one_line
 from lopub.contract.view import View
 from lopub.errors import Reason, ReportRejected
+from lopub.files import members_once
 
 VERSION = 1
 ID_BYTES = 16
+PREFIX, ID, SLOT = slice(1, 9), slice(9, 25), slice(25, HEADER_BYTES)
+"""Where the header's members lie, behind the version."""
+FRAMED_TYPE = "application/vnd.lopub.reports.v1"
+"""Of framed reports in a request."""
+JSON_TYPE = "application/json"
+"""Of JSON twins, of campaigns, and of answers."""
 _BASE64URL = re.compile(r"[A-Za-z0-9_-]*")
 _MEMBERS = {"version", "campaign", "id", "slot", "view", "payload"}
 
@@ -49,12 +56,12 @@ class Report:
             _refuse(Reason.LENGTH, f"report has {len(data)} bytes, campaign {campaign.id[:8]}… needs at least {start}")
         if data[0] != VERSION:
             _refuse(Reason.VERSION, f"report has version {data[0]}, this program knows version {VERSION}")
-        if data[1:9] != campaign.prefix:
-            _refuse(Reason.CAMPAIGN, f"report was made for campaign {data[1:9].hex()}…, not for {campaign.id[:16]}…")
+        if data[PREFIX] != campaign.prefix:
+            _refuse(Reason.CAMPAIGN, f"report was made for campaign {data[PREFIX].hex()}…, not for {campaign.id[:16]}…")
         report = cls(
-            campaign=data[1:9],
-            id=data[9:25],
-            slot=int.from_bytes(data[25:29]),
+            campaign=data[PREFIX],
+            id=data[ID],
+            slot=int.from_bytes(data[SLOT]),
             mask=data[HEADER_BYTES:start],
             payload=data[start:],
         )
@@ -110,7 +117,7 @@ class Report:
         """The report that a JSON twin stands for, checked as strictly as the bytes."""
         try:
             decoded = text if isinstance(text, str) else text.decode()
-            value = json.loads(decoded, object_pairs_hook=_members)
+            value = json.loads(decoded, object_pairs_hook=members_once)
         except (ValueError, RecursionError):
             _refuse(Reason.JSON, "the JSON twin is not valid JSON in UTF-8, each member named once")
         return cls.from_members(value, campaign)
@@ -119,13 +126,6 @@ class Report:
     def from_members(cls, value: Any, campaign: Campaign) -> Self:
         """The report that a JSON twin stands for, where that was parsed already."""
         return cls.from_bytes(_wire_bytes(value, campaign), campaign)
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError
-    return members
 
 
 def _wire_bytes(value: Any, campaign: Campaign) -> bytes:

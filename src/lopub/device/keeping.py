@@ -124,18 +124,22 @@ class MemoryStore:
         self._lock = Lock()
 
     def kept(self, key: str) -> bytes | None:
+        """The report that was kept under this key."""
         return self._reports.get(key)
 
     def keep(self, key: str, report: bytes) -> bytes:
+        """Keep a report, unless one is kept already; the one that counts."""
         with self._lock:
             if key not in self._reports:
                 self._draws = _finished(self._draws, key)
             return self._reports.setdefault(key, report)
 
     def spent(self, person: str) -> Spent:
+        """What this person's reports have cost so far."""
         return Spent(_total(self._draws, person))
 
     def charge(self, key: str, person: str, loss: Decimal, cap: Decimal | None = None) -> None:
+        """Note what a report will cost; refuse one that would pass the cap."""
         with self._lock:
             new = _Draw(key, person, loss)
             self._draws = _charged(self._draws, new, cap=cap, kept=key in self._reports, n_unknown=0)
@@ -148,6 +152,7 @@ class FileStore:
         self._directory = Path(directory) if directory else Path.home() / ".lopub" / "reports"
 
     def kept(self, key: str) -> bytes | None:
+        """The report that was kept under this key."""
         with _told("read", self._directory):
             self._close_to_others()
             if self._parts():
@@ -156,6 +161,7 @@ class FileStore:
             return self._read(key)
 
     def keep(self, key: str, report: bytes) -> bytes:
+        """Keep a report, unless one is kept already; the one that counts."""
         with _told("write", self._directory), self._alone():
             if (first := self._read(key)) is not None:
                 return first  # another process was faster: its report is the one that counts
@@ -170,12 +176,14 @@ class FileStore:
             return (self._directory / name).read_bytes()
 
     def spent(self, person: str) -> Spent:
+        """What this person's reports have cost so far."""
         with _told("read", self._directory):
             salt, draws = self._salt(), self._draws()
             epsilon = _total(draws, self._name(person, salt)) if salt else Decimal(0)
             return Spent(epsilon, self._n_unknown(person, draws))
 
     def charge(self, key: str, person: str, loss: Decimal, cap: Decimal | None = None) -> None:
+        """Note what a report will cost; refuse one that would pass the cap."""
         with _told("write", self._directory), self._alone():
             salt, draws = self._salt(), self._draws()
             new = _Draw(self._name(key, salt), self._name(person, salt), loss)

@@ -25,10 +25,9 @@ from urllib.request import getproxies, proxy_bypass
 
 from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.randomness import Randomness
-from lopub.contract.report import base64url, framed
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
 from lopub.errors import CampaignError, CollectorError, DomainError, Reason, ReportRejected, TryLater, checks_options
 
-REPORTS = "application/vnd.lopub.reports.v1"
 AGENT = "lopub"
 """One constant for everybody: no version, no system, nothing that tells two people apart."""
 LONGEST_ANSWER = 64 * 1024
@@ -124,17 +123,15 @@ def fetch_campaign(url: str, *, patience: Patience = PATIENT, allow_plain_http: 
 
 def send_report(report: bytes, address: Address, patience: Patience = PATIENT) -> int:
     """Send until the collector has it for good; how many attempts it took. ReportRejected where it refuses the report."""
-    body = framed([report])
-    return _persist(_Request(address=address, path=f"{address.path}/reports", body=body, media_type=REPORTS), patience, _counted)[
-        1
-    ]
+    request = _Request(address=address, path=f"{address.path}/reports", body=framed([report]), media_type=FRAMED_TYPE)
+    return _persist(request, patience, _counted)[1]
 
 
 def withdraw_report(report_id: bytes, address: Address, patience: Patience = PATIENT) -> int:
     """Ask that a report be forgotten, and refused where it is still on its way; how many attempts it took."""
     body = json.dumps({"id": base64url(report_id)}).encode()
     path = f"{address.path}/withdrawals"
-    request = _Request(address=address, path=path, body=body, media_type="application/json")
+    request = _Request(address=address, path=path, body=body, media_type=JSON_TYPE)
     return _persist(request, patience, lambda answer: None)[1]
 
 

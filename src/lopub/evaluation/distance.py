@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Domain
-from lopub.inference.joint import Probabilities, avd, product_of
+from lopub.inference.joint import Probabilities, avd, mutual_information, product_of
 
 MOST_DENSE = 2**18
 """Cells of a table that is held whole; of a larger one just the cells that somebody is in."""
@@ -78,6 +78,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def marginals_of(real: Dataset, synthetic: Dataset) -> Marginals:
+    """The one-way frequencies of a real and a synthetic table."""
     return Marginals(_one_way(real), _one_way(synthetic))
 
 
@@ -119,15 +120,16 @@ def set_score(real: Dataset, synthetic: Dataset, positions: tuple[int, ...], mar
     """AVD, the baselines and the dependence of one set of attributes."""
     shape = tuple(real.domain.sizes[position] for position in positions)
     ours, theirs, cells = frequencies(_cell_numbers(real, positions), _cell_numbers(synthetic, positions), shape)
-    our_product = _product([marginals.real[position] for position in positions], cells)
-    their_product = _product([marginals.synthetic[position] for position in positions], cells)
+    our_marginals, their_marginals = (
+        [table[position] for position in positions] for table in (marginals.real, marginals.synthetic)
+    )
     return SetScore(
         names=tuple(real.domain.names[position] for position in positions),
         avd=avd(ours, theirs),
-        product_of_real=_distance_to_product(ours, our_product),
-        product_of_synthetic=_distance_to_product(ours, their_product),
-        real_information=_information(ours, our_product),
-        synthetic_information=_information(theirs, their_product),
+        product_of_real=_distance_to_product(ours, _product(our_marginals, cells)),
+        product_of_synthetic=_distance_to_product(ours, _product(their_marginals, cells)),
+        real_information=mutual_information(ours, our_marginals),
+        synthetic_information=mutual_information(theirs, their_marginals),
     )
 
 
@@ -168,9 +170,3 @@ def _product(marginals: list[Probabilities], cells: Coordinates | None) -> Proba
 def _distance_to_product(shares: Probabilities, product: Probabilities) -> float:
     """AVD; cells that are not listed have a share of zero, and the rest of the product."""
     return float(np.abs(shares - product).sum() + max(0.0, 1 - product.sum())) / 2
-
-
-def _information(shares: Probabilities, product: Probabilities) -> float:
-    """Mutual information, or total correlation, in nats: of a table, given the product of its own marginals."""
-    there = shares > 0
-    return max(0.0, float((shares[there] * np.log(shares[there] / product[there])).sum()))

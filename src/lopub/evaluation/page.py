@@ -32,10 +32,12 @@ def write_scorecard(scores: Evaluation, real: Dataset, synthetic: Dataset, path:
 
 
 def as_json(scores: Evaluation) -> bytes:
+    """All scores as indented JSON."""
     return (json.dumps(scores.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
 def scorecard_html(scores: Evaluation, real: Dataset, synthetic: Dataset) -> bytes:
+    """The scores as one HTML page, with pictures of both tables."""
     way = scores.ways[min(2, len(scores.ways)) - 1]
     lead = paragraph(
         f"{number(scores.n_synthetic, ',')} synthetic records beside {number(scores.n_real, ',')} real ones. In tables of"

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from lopub.inference.climb_kernels import mix
+from lopub.inference.climb_kernels import FLOOR, MEMORY, RIDGE, mix
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 
@@ -17,12 +17,6 @@ MOST_EVALUATIONS = 5000
 PAPER_TOLERANCE = 0.001
 """The paper's convergence gap."""
 
-MEMORY = 10
-"""EM steps that an accelerated one looks back on."""
-RIDGE = 1e-10
-"""Keeps their mixture's equations solvable once the steps point the same way."""
-FLOOR = 0.1
-"""A leap leaves a cell's root at least this share of what the EM step would."""
 ROUNDING = 3e-7
 """How far the log-likelihood of one report may be off: float32 work."""
 EXACT_ROUNDING = 1e-13

@@ -132,12 +132,11 @@ class JointDistribution:
 
     def entropy(self) -> float:
         """In nats."""
-        positive = self.probabilities[self.probabilities > 0]
-        return float(-(positive * np.log(positive)).sum())
+        return entropy(self.probabilities)
 
     def mutual_information(self) -> float:
         """Between two attributes, or the total correlation of more, in nats: sum of the entropies minus the joint one."""
-        return max(0.0, sum(self.marginal((name,)).entropy() for name in self.names) - self.entropy())
+        return mutual_information(self.probabilities)
 
     def avd(self, other: "JointDistribution | Probabilities") -> float:
         """See `avd`; of another joint, its part about the same attributes."""
@@ -238,6 +237,23 @@ def interval(probability: float, standard_error: float) -> tuple[float, float]:
 def avd(one: Probabilities, other: Probabilities) -> float:
     """Average variant distance, as the paper calls it: half the sum of absolute differences."""
     return float(np.abs(one - other).sum() / 2)
+
+
+def entropy(shares: Probabilities) -> float:
+    """In nats."""
+    positive = shares[shares > 0]
+    return float(-(positive * np.log(positive)).sum())
+
+
+def mutual_information(joint: Probabilities, marginals: Sequence[Probabilities] | None = None) -> float:
+    """Between the attributes of a joint, in nats (the paper's I; of three or more, their total correlation).
+
+    marginals: of the joint, where they are at hand; the joint may then list any cells in any order, if it lists all above zero.
+    """
+    if marginals is None:
+        axes = range(joint.ndim)
+        marginals = [joint.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
+    return max(0.0, sum(entropy(marginal) for marginal in marginals) - entropy(joint))
 
 
 def product_of(marginals: Sequence[Probabilities]) -> Probabilities:

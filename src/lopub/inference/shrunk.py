@@ -6,20 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.inference.climb_kernels import best_strength, climb
+from lopub.inference.climb_kernels import Folds, best_strength, climb
 from lopub.inference.dense import Dense
-from lopub.inference.em import (
-    FLOOR,
-    MEMORY,
-    MOST_EVALUATIONS,
-    RIDGE,
-    ROUNDING,
-    TOLERANCE,
-    Result,
-    em_map,
-    run_accelerated,
-    settled,
-)
+from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em_map, run_accelerated, settled
 from lopub.inference.evidence import EVERY_FOLD, Evidence
 from lopub.inference.joint import Probabilities, product_of, raked
 from lopub.inference.kept_cell import KeptCell
@@ -124,33 +113,27 @@ def _chosen(part: KeptCell | Dense, prior: Probabilities) -> tuple[float, float,
     folds = [fold for fold in sorted(EVERY_FOLD) if 0 < part.within(frozenset({fold})).n_reports < part.n_reports]
     if not folds:
         return np.inf, 0.0, prior
-    held_outs = [_matrix(part.within(frozenset({fold})))[0] for fold in folds]
-    trainings = [_matrix(part.within(EVERY_FOLD - {fold}))[0] for fold in folds]
-    ends = [np.cumsum([0, *(len(rows) for rows in matrices)]) for matrices in (trainings, held_outs)]
+    keeps, strengths, trace = _matrix(part)[1], np.array(STRENGTHS), np.empty(MOST_EVALUATIONS)
     number, gain, start = best_strength(
-        np.concatenate(trainings),
-        np.concatenate(held_outs),
-        np.stack([ends[0][:-1], ends[0][1:], ends[1][:-1], ends[1][1:]], axis=1),
-        np.array([float(part.within(EVERY_FOLD - {fold}).n_reports) for fold in folds]),
-        _matrix(part)[1],
-        prior.reshape(-1),
-        np.array(STRENGTHS),
-        TRIAL_TOLERANCE,
-        ROUNDING,
-        RIDGE,
-        FLOOR,
-        MEMORY,
-        MOST_EVALUATIONS,
-        PATIENCE,
+        _folds(part, folds), keeps, prior.reshape(-1), strengths, TRIAL_TOLERANCE, PATIENCE, trace
     )
     return (STRENGTHS[number] if number >= 0 else np.inf), gain, start.reshape(prior.shape)
+
+
+def _folds(part: KeptCell | Dense, folds: Sequence[int]) -> Folds:
+    """Each of these folds held out in turn."""
+    held_outs = [_matrix(part.within(frozenset({fold})))[0] for fold in folds]
+    training_parts = [part.within(EVERY_FOLD - {fold}) for fold in folds]
+    trainings = [_matrix(training)[0] for training in training_parts]
+    ends = [np.cumsum([0, *(len(rows) for rows in matrices)]) for matrices in (trainings, held_outs)]
+    bounds = np.stack([ends[0][:-1], ends[0][1:], ends[1][:-1], ends[1][1:]], axis=1)
+    sizes = np.array([float(training.n_reports) for training in training_parts])
+    return Folds(np.concatenate(trainings), np.concatenate(held_outs), bounds, sizes, ROUNDING * sizes)
 
 
 def _climbed(part: KeptCell | Dense, prior: Probabilities, strength: float, start: Probabilities, tolerance: float) -> Result:
     matrix, keeps = _matrix(part)
     pseudo, slack = strength * part.n_reports * prior.reshape(-1), ROUNDING * part.n_reports
     trace = np.empty(MOST_EVALUATIONS)
-    joint, converged, n_evaluations, n_trace = climb(
-        matrix, keeps, pseudo, start.reshape(-1), tolerance, slack, RIDGE, FLOOR, MEMORY, trace
-    )
+    joint, converged, n_evaluations, n_trace = climb(matrix, keeps, pseudo, start.reshape(-1), tolerance, slack, trace)
     return Result(joint.reshape(prior.shape), bool(converged), int(n_evaluations), tuple(trace[:n_trace].tolist()))

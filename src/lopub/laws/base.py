@@ -49,7 +49,8 @@ class Reports(Protocol):
     @property
     def payloads(self) -> Packed: ...
 
-    def rows_of(self, view_number: int) -> NDArray[np.int64]: ...
+    def rows_of(self, view_number: int) -> NDArray[np.int64]:
+        """The rows of the reports that cover this view."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.randomness import Randomness
-from lopub.laws.bit_kernels import MOST_PLANES, fill_bernoulli
 
 WORD = 2**64
 """Probabilities here are integers over this: within 2^-64 of the client's exact ones, and equal where those are over 2^32."""
@@ -25,13 +24,15 @@ _PLANES_PER_WORD = 9
 class RandomWords(Protocol):
     """A stream of uniformly random 64-bit words; every NumPy bit generator is one."""
 
-    def random_raw(self, size: int, /) -> NDArray[np.uint64]: ...
+    def random_raw(self, size: int, /) -> NDArray[np.uint64]:
+        """The next words of the stream."""
 
 
 class OperatingSystem:
     """The stream of the operating system, as a real client draws from it."""
 
     def random_raw(self, size: int, /) -> NDArray[np.uint64]:
+        """Fresh words; no seed leads to them."""
         return np.frombuffer(os.urandom(8 * size), np.uint64)
 
 
@@ -47,6 +48,8 @@ def units_of(probability: Fraction) -> int:
 
 def bernoulli_words(source: RandomWords, n_words: int, units: int) -> NDArray[np.uint64]:
     """n_words words whose bits are one with probability units / WORD, independently."""
+    from lopub.laws.bit_kernels import MOST_PLANES, fill_bernoulli  # numba takes seconds to load, and campaigns draw nothing
+
     result = np.empty(n_words, dtype=np.uint64)
     n_filled = 0
     while n_filled < n_words:

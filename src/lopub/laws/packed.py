@@ -17,6 +17,7 @@ class Packed:
 
     @classmethod
     def from_lengths(cls, data: NDArray[np.uint8], lengths: NDArray[Any]) -> Self:
+        """Strings that lie one behind the other. lengths: shape (n,)."""
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(data, offsets)
@@ -28,6 +29,7 @@ class Packed:
 
     @classmethod
     def joined(cls, parts: list["Packed"]) -> "Packed":
+        """The strings of all parts, in order."""
         if len(parts) == 1:
             return parts[0]
         lengths = np.concatenate([part.lengths for part in parts])
@@ -51,6 +53,7 @@ class Packed:
         return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None
 
     def string(self, i: int) -> bytes:
+        """The i-th string."""
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
 
     def slice(self, start: int, stop: int) -> "Packed":
@@ -72,6 +75,7 @@ class Packed:
         return part.bytes_used.reshape(len(part), int(part.offsets[1] - part.offsets[0]) if len(part) else 0)
 
     def last_bytes(self) -> NDArray[np.uint8]:
+        """The last byte of each string; none is empty."""
         return self.data[self.offsets[1:] - 1]
 
     def n_ones(self) -> NDArray[np.int64]:

@@ -25,6 +25,7 @@ class Records:
 
     @classmethod
     def of(cls, campaign: Campaign, codes: NDArray[np.uint16], mask: NDArray[np.bool_]) -> "Records":
+        """Records with the views that were drawn for them. mask: shape (n, attributes), what each view covers."""
         distinct, index = distinct_rows(np.packbits(mask, axis=1, bitorder="little"))
         found = [view_of(row.tobytes()) for row in distinct]
         order = sorted(range(len(found)), key=found.__getitem__)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from lopub.errors import DomainError, checks_options
-from lopub.inference.joint import Probabilities
+from lopub.inference.joint import Probabilities, entropy, mutual_information
 
 Pair = tuple[int, int]
 """Positions of two attributes, ascending."""
@@ -79,23 +79,13 @@ class Pruning:
         return tuple(sorted(ranked[:n_kept]))
 
 
-def entropy(marginal: Probabilities) -> float:
-    """In nats."""
-    positive = marginal[marginal > 0]
-    return float(-(positive * np.log(positive)).sum())
-
-
-def mutual_information(joint: Probabilities) -> float:
-    """Of the two attributes of a joint, in nats (the paper's I)."""
-    return max(0.0, entropy(joint.sum(axis=1)) + entropy(joint.sum(axis=0)) - entropy(joint.reshape(-1)))
-
-
 def threshold(size: int, other_size: int, phi: float) -> float:
     """tau = min(|A| - 1, |B| - 1) phi^2 / 2, in nats."""
     return min(size - 1, other_size - 1) * phi**2 / 2
 
 
 def check_phi(phi: float) -> None:
+    """Refuse a dependency degree outside 0..1."""
     if not 0 <= phi <= 1:
         raise DomainError(f"phi must lie in 0..1, got {phi:g}")
 

@@ -79,10 +79,12 @@ def between(low: float, high: float) -> str:
 
 
 def paragraph(html: str, kind: str = "") -> str:
+    """A paragraph of HTML. kind: its class."""
     return f'<p class="{kind}">{html}</p>' if kind else f"<p>{html}</p>"
 
 
 def listed(items: Iterable[str]) -> str:
+    """A bulleted list of pieces of HTML."""
     return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
@@ -92,6 +94,7 @@ def facts(items: Iterable[tuple[str, str]]) -> str:
 
 
 def figure(svg: str, caption: str) -> str:
+    """A picture with its caption, which is plain text."""
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 

@@ -44,6 +44,7 @@ class Trial:
 
 
 def campaign_for(design: Design, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
+    """The campaign that a design makes at this epsilon."""
     request = CampaignRequest(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     return make_campaign(population.domain, terms or Terms(name="plan"), request)
 

@@ -151,7 +151,7 @@ class Publication:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
         reports and settings give the same bytes. An existing publication is refused unless forced."""
-        from lopub.release.writer import save_publication  # the files know the publication, not the other way round
+        from lopub.release.directory import save_publication  # the files know the publication, not the other way round
 
         save_publication(self, path, force=force)
 

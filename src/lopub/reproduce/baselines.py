@@ -28,6 +28,7 @@ FALSE_POSITIVES = 0.01
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for name in scale.privacy_tables:
         for seed in range(scale.privacy_seeds):
             for epsilon in scale.epsilons:

@@ -242,6 +242,7 @@ def _within(ours: float, theirs: float) -> bool:
 
 
 def claims_csv(found: Sequence[Claim]) -> str:
+    """The claims as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([field.name for field in fields(Claim)])
@@ -250,4 +251,5 @@ def claims_csv(found: Sequence[Claim]) -> str:
 
 
 def claims_from_csv(text: str) -> list[Claim]:
+    """The claims that `claims_csv` wrote."""
     return [Claim(**line) for line in csv.DictReader(io.StringIO(text))]

@@ -22,6 +22,7 @@ PAPER_CELLS = 5_000
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for name in scale.slow_tables:
         for seed in range(scale.classification_seeds):
             for flip in scale.slow_flips:
@@ -49,6 +50,7 @@ def measured(cell: Cell, directory: Path) -> Values:
 
 
 def rates(training: Dataset, test: Dataset, seed: int) -> dict[str, float]:
+    """By classifier: the share of test records that it predicts right, mean over all targets that it can learn."""
     binary = [name for name in test.domain.names if test.domain[name].size == 2]
     targets = {"svm": binary, "random_forest": list(test.domain.names)}
     return {classifier: _rate(classifier, training, test, names, seed) for classifier, names in targets.items()}

@@ -17,6 +17,7 @@ from lopub.reproduce.settings import N_HASHES, TABLES
 
 @lru_cache(maxsize=3)
 def table_of(name: str, directory: Path) -> Dataset:
+    """A public table, from the directory that holds them."""
     return public_table(name, directory)
 
 

@@ -21,6 +21,7 @@ NAME = "estimation"
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for table in TABLES.values():
         for seed in range(scale.estimation_seeds):
             for flip in scale.flips:
@@ -70,8 +71,10 @@ def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]
 
 
 def true_joint(records: Dataset, clique: View) -> Probabilities:
+    """The frequencies of a clique's cells among the records."""
     return records.counts(names_of(records, clique)) / len(records)
 
 
 def names_of(records: Dataset, clique: View) -> list[str]:
+    """The names of a clique's attributes."""
     return [records.domain.names[position] for position in clique]

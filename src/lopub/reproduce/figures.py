@@ -152,6 +152,7 @@ def shown(number: float, value: str) -> str:
 
 
 def to_csv(rows: Sequence[FigureRow]) -> str:
+    """The rows as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEAD)
@@ -160,4 +161,5 @@ def to_csv(rows: Sequence[FigureRow]) -> str:
 
 
 def from_csv(text: str) -> list[FigureRow]:
+    """The rows that `to_csv` wrote."""
     return [FigureRow(**line) for line in csv.DictReader(io.StringIO(text))]

@@ -18,6 +18,7 @@ METHODS = (*PAPER_METHODS, "em", "moments", "shrunk", GAIN)
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for table in scale.slow_tables:
         for seed in range(scale.identification_seeds):
             for flip in scale.slow_flips:

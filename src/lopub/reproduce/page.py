@@ -98,6 +98,7 @@ def _claims_table(claims: Sequence[Claim]) -> str:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
 

@@ -30,6 +30,7 @@ LARGEST_FILL = 2**40
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
+    """The measurements of this experiment, in order."""
     for name in scale.privacy_tables:
         for seed in range(scale.privacy_seeds):
             for epsilon in scale.epsilons:

@@ -121,6 +121,7 @@ SCALES = {scale.name: scale for scale in (FULL, QUICK)}
 
 
 def scale_of(name: str) -> Scale:
+    """The scale of this name; refuses one that there is not."""
     if name not in SCALES:
         raise DomainError(f"scale must be one of {', '.join(sorted(SCALES))}, got {name!r}")
     return SCALES[name]

@@ -12,9 +12,9 @@ import numpy as np
 
 from lopub.collection.dataset import Dataset
 from lopub.contract.view import View
-from lopub.inference.joint import Probabilities
+from lopub.inference.joint import Probabilities, mutual_information
 from lopub.model.cliques import given_model
-from lopub.model.dependence import LEAST_GAIN, Pair, mutual_information, threshold
+from lopub.model.dependence import LEAST_GAIN, Pair, threshold
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
 from lopub.reproduce.estimation import true_joint

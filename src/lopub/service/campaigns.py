@@ -93,6 +93,7 @@ def close_campaign(store: ReportStore, campaign_id: str) -> Entry:
 
 
 def find_campaign(store: ReportStore, campaign_id: str) -> Entry:
+    """The campaign of this id; NoCampaign where the store has none."""
     with store.reading() as connection:
         return _entry(store, connection, campaign_id)
 

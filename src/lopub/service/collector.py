@@ -9,11 +9,11 @@ from starlette.concurrency import run_in_threadpool
 
 from lopub.errors import CampaignClosed, LopubError, NoCampaign
 from lopub.service.campaigns import Entry, erase, find_campaign, overdue
+from lopub.service.group_commit import Writer
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
 from lopub.service.settings import CollectorSettings
 from lopub.service.store import ReportStore
-from lopub.service.writer import Writer
 
 MOST_CAMPAIGNS = 256
 """Campaigns that are kept in memory; the others are read again when they are asked for."""
@@ -34,10 +34,12 @@ class Collector:
         self._known: OrderedDict[str, Entry] = OrderedDict()
 
     async def start(self) -> None:
+        """Begin to write reports and to delete those whose retention is over."""
         self.writer.start()
         self._keeping = asyncio.create_task(self._keep_promises())
 
     async def stop(self) -> None:
+        """End both, after what waits has been written."""
         self._keeping.cancel()
         with suppress(asyncio.CancelledError):
             await self._keeping
@@ -55,6 +57,7 @@ class Collector:
         return self.remember(await run_in_threadpool(find_campaign, self.store, campaign_id))
 
     async def open_entry(self, campaign_id: str) -> Entry:
+        """The campaign of this id; CampaignClosed where it takes no more reports."""
         entry = await self.entry(campaign_id)
         if entry.closed is not None:
             raise self.closed(entry)
@@ -67,6 +70,7 @@ class Collector:
         return CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports or withdrawals")
 
     def remember(self, entry: Entry) -> Entry:
+        """Keep a campaign at hand, in place of the one not used for longest where there are too many."""
         self._known[entry.campaign.id] = entry
         if len(self._known) > MOST_CAMPAIGNS:
             self._known.popitem(last=False)
@@ -85,6 +89,7 @@ class Collector:
 
 
 def erase_overdue(store: ReportStore) -> None:
+    """Delete the reports of all campaigns whose retention is over, and log how many."""
     for entry in overdue(store):
         n = erase(store, entry)
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16], rows=n)

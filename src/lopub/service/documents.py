@@ -23,10 +23,14 @@ class CampaignState(BaseModel):
 
 
 class Campaigns(BaseModel):
+    """All campaigns of a collector."""
+
     campaigns: list[CampaignState]
 
 
 class SlotCount(BaseModel):
+    """How many reports came with one slot."""
+
     slot: int
     """Days since 1970-01-01."""
     reports: int
@@ -43,6 +47,7 @@ class Tallied(BaseModel):
 
 
 def state_of(entry: Entry) -> CampaignState:
+    """What a collector tells about a campaign."""
     terms, day = entry.campaign.terms, entry.closed_on
     return CampaignState(
         id=entry.campaign.id,
@@ -56,6 +61,7 @@ def state_of(entry: Entry) -> CampaignState:
 
 
 def tallied(entry: Entry, tally: Tally) -> Tallied:
+    """What a collector tells about a campaign's reports."""
     return Tallied(
         id=entry.campaign.id,
         reports=tally.n_reports,

@@ -9,11 +9,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE
 from lopub.errors import LopubError
 from lopub.service.bodies import body_of, media_type_of
 from lopub.service.collector import Collector
 from lopub.service.problems import Kind, Problem, document, problem_of
-from lopub.service.wire import FRAMED, TWINS, arrival_of
+from lopub.service.wire import arrival_of
 
 PATH = "/campaigns/{id}/reports"
 LONG_BODY = 2**16
@@ -33,7 +34,7 @@ class Ingest:
         try:
             if scope["method"] != "POST":
                 raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
-            response = Response(await self._answer(scope, receive), media_type="application/json")
+            response = Response(await self._answer(scope, receive), media_type=JSON_TYPE)
         except LopubError as error:
             problem = problem_of(error).with_traceback(None)  # which would hold the body until cycles are collected
             self._collector.metrics.told(problem.kind.slug)
@@ -43,8 +44,8 @@ class Ingest:
     async def _answer(self, scope: Scope, receive: Receive) -> bytes:
         entry = await self._collector.open_entry(scope["path_params"]["id"])
         media_type = media_type_of(scope)
-        if media_type not in (FRAMED, TWINS):
-            raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED} or {TWINS}")
+        if media_type not in (FRAMED_TYPE, JSON_TYPE):
+            raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED_TYPE} or {JSON_TYPE}")
         most = self._settings.request_reports
         body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
         if len(body) > LONG_BODY:

@@ -14,6 +14,7 @@ class JsonLines(logging.Formatter):
     """time, level, event, and what the event states; of an exception only its kind and where it came from."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """The record as one line of JSON."""
         members: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),

@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 
 from lopub import __version__
 from lopub.contract.campaign import LONGEST_FILE, Campaign
-from lopub.contract.report import ID_BYTES, base64url
+from lopub.contract.report import ID_BYTES, JSON_TYPE, base64url
 from lopub.errors import CampaignClosed
 from lopub.service.bodies import body_of, media_type_of
 from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign, tally, withdraw
@@ -75,7 +75,7 @@ def _add_public(app: FastAPI, collector: Collector) -> None:
         headers = {"ETag": f'"{entry.campaign.id}"', "Cache-Control": FOREVER}
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        return Response(entry.campaign.canonical_bytes, media_type="application/json", headers=headers)
+        return Response(entry.campaign.canonical_bytes, media_type=JSON_TYPE, headers=headers)
 
 
 def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
@@ -85,8 +85,8 @@ def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
     async def withdrawal(id: str, request: Request) -> Response:
         """Withdraw a report by its id, while the campaign is open. Whoever has the id may."""
         entry = await collector.open_entry(id)
-        if media_type_of(request.scope) != "application/json":
-            raise Problem(Kind.MEDIA_TYPE, "a withdrawal comes as application/json")
+        if media_type_of(request.scope) != JSON_TYPE:
+            raise Problem(Kind.MEDIA_TYPE, f"a withdrawal comes as {JSON_TYPE}")
         seconds = collector.settings.receive_seconds
         report_id = _report_id(await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds))
         try:
@@ -133,8 +133,8 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         Without a schedule it stays open until it is closed. With one it closes by itself, some days of grace after its last day:
         until then, reports made within the schedule are still taken, and withdrawals too.
         """
-        if media_type_of(request.scope) != "application/json":
-            raise Problem(Kind.MEDIA_TYPE, "a campaign comes as application/json")
+        if media_type_of(request.scope) != JSON_TYPE:
+            raise Problem(Kind.MEDIA_TYPE, f"a campaign comes as {JSON_TYPE}")
         body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
         campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
         entry, is_new = await run_in_threadpool(open_campaign, store, campaign, grace_days=settings.grace_days)

@@ -22,6 +22,7 @@ class Metrics:
         self.problems: Counter[str] = Counter()
 
     def wrote(self, written: Written) -> None:
+        """A group of reports was committed."""
         with self._lock:
             self.n_commits += 1
             self.n_accepted += written.n_accepted
@@ -29,6 +30,7 @@ class Metrics:
             self.refused.update(written.refused)
 
     def failed_to_write(self, problem: str) -> None:
+        """A group of reports could not be committed."""
         with self._lock:
             self.failed[problem] += 1
 
@@ -38,6 +40,7 @@ class Metrics:
             self.problems[problem] += 1
 
     def withdrew(self) -> None:
+        """A report was withdrawn."""
         with self._lock:
             self.n_withdrawals += 1
 

@@ -5,9 +5,9 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE
 from lopub.errors import Reason
 from lopub.service.problems import MEDIA_TYPE, Kind
-from lopub.service.wire import FRAMED, TWINS
 
 Described = dict[int | str, dict[str, Any]]
 
@@ -26,14 +26,14 @@ _REPORT_ID = {"type": "string", "pattern": "^[A-Za-z0-9_-]{21}[AQgw]$"}
 _BASE64URL = {"type": "string", "pattern": "^[A-Za-z0-9_-]*$"}
 
 CAMPAIGN_FILE: Described = {
-    200: {"description": "The canonical bytes", "content": {"application/json": {"schema": _OBJECT}}},
+    200: {"description": "The canonical bytes", "content": {JSON_TYPE: {"schema": _OBJECT}}},
     304: {"description": "Not changed; it never does"},
 }
-CAMPAIGN_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": _OBJECT}}}}
+CAMPAIGN_BODY = {"requestBody": {"required": True, "content": {JSON_TYPE: {"schema": _OBJECT}}}}
 WITHDRAWAL_BODY = {
     "requestBody": {
         "required": True,
-        "content": {"application/json": {"schema": {"type": "object", "required": ["id"], "properties": {"id": _REPORT_ID}}}},
+        "content": {JSON_TYPE: {"schema": {"type": "object", "required": ["id"], "properties": {"id": _REPORT_ID}}}},
     }
 }
 METRICS: Described = {200: {"description": "Prometheus text", "content": {"text/plain": {"schema": {"type": "string"}}}}}
@@ -110,7 +110,7 @@ def _ingest() -> dict[str, Any]:
         "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "title": "Id"}}],
         "requestBody": {
             "required": True,
-            "content": {FRAMED: {"schema": {"type": "string", "format": "binary"}}, TWINS: {"schema": twins}},
+            "content": {FRAMED_TYPE: {"schema": {"type": "string", "format": "binary"}}, JSON_TYPE: {"schema": twins}},
         },
-        "responses": {"200": {"description": "Durable", "content": {"application/json": {"schema": _RECEIVED}}}, **answers},
+        "responses": {"200": {"description": "Durable", "content": {JSON_TYPE: {"schema": _RECEIVED}}}, **answers},
     }

@@ -23,16 +23,19 @@ class Bounded(HttpToolsProtocol):
     _in_head = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuse one connection too many; start the clock of the others."""
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             self._end(Problem(Kind.BUSY, "too many connections; come again later"))
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
         self._disarm()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        """Refuse a head that is too long; start the clock at the first byte of a request."""
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
@@ -42,14 +45,17 @@ class Bounded(HttpToolsProtocol):
             self._end(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes"))
 
     def on_message_begin(self) -> None:
+        """Start the clock of a request."""
         super().on_message_begin()
         self._arm()
 
     def on_headers_complete(self) -> None:
+        """What follows is the body, which has bounds of its own."""
         super().on_headers_complete()
         self._in_head, self._head_bytes = False, 0
 
     def on_message_complete(self) -> None:
+        """The request came in time."""
         super().on_message_complete()
         self._disarm()
         self._in_head = True

@@ -166,6 +166,7 @@ class ReportStore(ABC):
         return StoreUnavailable(f"database {self.name} is out of reach ({type(error).__name__}); try again later")
 
     def close(self) -> None:
+        """Close all connections."""
         self._engine.dispose()
 
     # ---- reports

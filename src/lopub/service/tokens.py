@@ -32,6 +32,7 @@ class Grant:
         return time.time() >= self.expires
 
     def allows(self, scope: str) -> bool:
+        """Whether the token's scope includes this one."""
         return SCOPES.index(self.scope) >= SCOPES.index(scope)
 
 
@@ -56,6 +57,7 @@ def grant_of(store: ReportStore, token: str) -> Grant | None:
 
 
 def all_grants(store: ReportStore) -> list[Grant]:
+    """What each token allows, the first to expire first."""
     with store.reading() as connection:
         rows = connection.execute(select(tokens).order_by(tokens.c.expires, tokens.c.hash)).all()
     return [_grant(row.hash, row.scope, row.expires) for row in rows]

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lopub.contract.report import Report, unframed
+from lopub.contract.report import FRAMED_TYPE, Report, unframed
 from lopub.errors import Reason, ReportRejected
+from lopub.files import members_once
 from lopub.service.campaigns import Entry
 from lopub.service.problems import Kind, Problem
 from lopub.service.store import Outcome, StoredReport, Submission
 
-FRAMED = "application/vnd.lopub.reports.v1"
-TWINS = "application/json"
 DETAILS = {
     Reason.CONFLICT: "another report with the same id is kept already; a retry must resend the same bytes",
     Reason.WITHDRAWN: "the report with this id was withdrawn",
@@ -54,8 +53,8 @@ class Arrival:
 
 def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arrival:
     """The reports of a body, each checked; those refused with their reasons."""
-    items: Iterator[Any] = _frames(body) if media_type == FRAMED else iter(_twins(body))
-    read = Report.from_bytes if media_type == FRAMED else Report.from_members
+    items: Iterator[Any] = _frames(body) if media_type == FRAMED_TYPE else iter(_twins(body))
+    read = Report.from_bytes if media_type == FRAMED_TYPE else Report.from_members
     places: list[int] = []
     rows: list[StoredReport] = []
     refusals: list[Refusal] = []
@@ -104,5 +103,7 @@ def _twins(body: bytes) -> list[Any]:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any] | None:
     """None where a member is named twice, so that just this object is refused."""
-    members = dict(pairs)
-    return members if len(members) == len(pairs) else None
+    try:
+        return members_once(pairs)
+    except ValueError:
+        return None

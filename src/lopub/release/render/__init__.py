@@ -1,1 +1,1 @@
-"""What a publication looks like: page, card, data package, tables, deployment record."""
+"""What a publication looks like: its page (`html`), card, data package, tables, deployment record."""

@@ -27,6 +27,7 @@ MOST_SHOWN = 40
 
 
 def report_html(publication: Publication) -> bytes:
+    """The publication's page: one file, which loads nothing."""
     figures = summary(publication)
     title = publication.campaign.terms.title or publication.campaign.terms.name
     sections = [

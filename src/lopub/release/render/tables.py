@@ -61,6 +61,7 @@ def model(publication: Publication) -> dict[str, Any]:
 
 
 def as_json(value: Any) -> bytes:
+    """A value as indented JSON."""
     return (json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 

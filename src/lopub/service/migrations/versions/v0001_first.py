@@ -8,6 +8,7 @@ down_revision = None
 
 
 def upgrade() -> None:
+    """Make the tables."""
     op.create_table(
         "campaigns",
         sqlalchemy.Column("number", sqlalchemy.Integer, primary_key=True),

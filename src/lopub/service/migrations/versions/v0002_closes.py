@@ -14,6 +14,7 @@ GRACE_DAYS = 14
 
 
 def upgrade() -> None:
+    """Add the day on which a campaign closes."""
     op.add_column("campaigns", sqlalchemy.Column("closes", sqlalchemy.Integer))
     connection = op.get_bind()
     campaigns = sqlalchemy.table("campaigns", *map(sqlalchemy.column, ("number", "body", "closes")))

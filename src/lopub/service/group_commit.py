@@ -37,6 +37,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="lopub-writer", daemon=True)
 
     def start(self) -> None:
+        """Begin to write, in a thread of its own; called inside the event loop that is told of commits."""
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 

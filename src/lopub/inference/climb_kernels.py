@@ -1,6 +1,6 @@
 """The whole search for a shrunk joint, compiled: thousands of small cliques would spend their time in calls.
 
-With only the steps compiled, and the search in Python, all pairs of Adult took 1.3 (`direct`) and 1.2 (`subset`) times as long.
+With only the steps compiled, all pairs of Adult (marginals aside) took 1.3 (`direct`) and 1.2 (`subset`) times the CPU time.
 Two forms of evidence are one matrix each: counts of kept cells, shape (n_keeps, cells), with `keeps`; or, where `keeps` is empty,
 one likelihood per report and cell, shape (n_reports, cells). Their twins in NumPy are `KeptCell`, `Dense`, `run_accelerated`
 and `chosen_strength`.

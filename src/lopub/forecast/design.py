@@ -15,6 +15,7 @@ The same for one attribute. Floats will do here: nothing of the guarantee hangs 
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -35,6 +36,8 @@ MOST_CELLS = 2**62
 _LOG_MOST_CELLS = math.log(MOST_CELLS)
 PEOPLE = 50_000
 """Where nobody says how many."""
+MOST_TOLD_APART = 40
+"""Attributes up to which each one's own coverage is looked up among typical views; of more, too few views hold two given ones."""
 INDEPENDENCE = 0.1
 """AVD that independence has on a typical pair of a typical table."""
 
@@ -152,6 +155,8 @@ def _worths(design: Design, sizes: Sizes, laws: Laws) -> Callable[[View], float]
     if n_alike is not None:
         return lambda part: _worth_of_sample(design, n_alike, part, sizes, laws)
     drawn = design.view.typical_views(sizes)
+    if design.view.by_size and len(sizes) > MOST_TOLD_APART:
+        return _worths_by_size(design, drawn, sizes, laws)
     holders: list[set[int]] = [set() for _ in sizes]  # of each attribute: the numbers of the views that hold it
     for number, (view, _) in enumerate(drawn):
         for position in view:
@@ -164,6 +169,26 @@ def _worths(design: Design, sizes: Sizes, laws: Laws) -> Callable[[View], float]
         return sum(chance * _of_view(design, part, n_cells, n_blocks, sizes, laws) for chance, n_cells, n_blocks in found)
 
     return worth
+
+
+def _worths_by_size(design: Design, drawn: Sequence[tuple[View, float]], sizes: Sizes, laws: Laws) -> Callable[[View], float]:
+    """The same where attributes of one size are covered alike: what the drawn views are worth for all of them, shared out."""
+    total: dict[tuple[int, ...], float] = {}
+    for view, chance in drawn:
+        n_cells = _cells(sizes[position] for position in view) if design.jointly else 0
+        met = Counter(tuple(sorted(sizes[p] for p in part)) for n in (1, 2) for part in combinations(view, n))
+        for kind, times in sorted(met.items()):
+            part = tuple(sizes.index(size) for size in kind)
+            worth = chance * _of_view(design, part, n_cells, len(view), sizes, laws)
+            total[kind] = total.get(kind, 0.0) + times * worth
+    of_size = Counter(sizes)
+
+    def shared(part: View) -> float:
+        kind = tuple(sorted(sizes[position] for position in part))
+        n_alike = of_size[kind[0]] if len(kind) == 1 else of_size[kind[0]] * (of_size[kind[1]] - (kind[0] == kind[1]))
+        return total.get(kind, 0.0) / (n_alike / 2 if len(kind) == 2 and kind[0] == kind[1] else n_alike)
+
+    return shared
 
 
 def _worth_of_sample(design: Design, n_sampled: int, part: View, sizes: Sizes, laws: Laws) -> float:

@@ -238,9 +238,13 @@ class Reports(Basis):
         return np.bincount(self.batch.view_index, minlength=len(self.batch.views))
 
     def n_covering(self, clique: View) -> int:
+        if self.reader.prefers_counts and len(clique) <= 2:
+            return self.counts.n_covering(clique)
         return int(self.n_of_view[self._covered[:, list(clique)].all(axis=1)].sum())
 
     def n_touching(self, clique: View) -> int:
+        if self.reader.prefers_counts and len(clique) <= 2:
+            return self.counts.n_touching(clique)
         return int(self.n_of_view[self._covered[:, list(clique)].any(axis=1)].sum())
 
     @cached_property

@@ -1,7 +1,7 @@
 """What reports of each form say about a clique, and what their counts alone say: one reader for each form of counts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import ALL_FOLDS
 from lopub.inference.kept_cell import KeptCell
+from lopub.inference.screening import gain_bounds
 from lopub.inference.spread import free_covariance
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
 
@@ -37,6 +38,8 @@ class Reader(ABC):
 
     form: ClassVar[str]
     known: ClassVar[dict[str, "Reader"]] = {}
+    prefers_counts: ClassVar[bool] = False
+    """Whether what reports say of attributes and pairs is read off their counts."""
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -73,6 +76,10 @@ class Reader(ABC):
     def check_counts(self, counts: Counts, clique: View) -> None:
         """Refuse a clique whose counts say less than its reports would."""
         return
+
+    def gain_bounds(self, basis: "Basis", pairs: Sequence[View]) -> Probabilities:
+        """What the held-out gain of each pair cannot exceed, without a fit; infinite where only a fit can tell."""
+        return np.full(len(pairs), np.inf)
 
     # ---- either
 
@@ -111,6 +118,7 @@ class AnswerReader(Reader):
     """Attributes and pairs from counts, so that counts and reports cannot differ; more attributes from the answers themselves."""
 
     form: ClassVar[str] = ANSWERS
+    prefers_counts: ClassVar[bool] = True
 
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
@@ -124,6 +132,10 @@ class AnswerReader(Reader):
     def check_counts(self, counts: Counts, clique: View) -> None:
         if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
             raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+
+    def gain_bounds(self, basis: "Basis", pairs: Sequence[View]) -> Probabilities:
+        positions = sorted({position for pair in pairs for position in pair})
+        return gain_bounds(basis.counts, pairs, {position: basis.marginal(position) for position in positions})
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return True

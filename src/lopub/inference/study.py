@@ -221,6 +221,12 @@ class Study:
                     done(len(found))
         return found
 
+    def gain_bounds(self, pairs: Sequence[View]) -> Probabilities:
+        """What the held-out gain of each pair of positions cannot exceed, in nats, found without a fit; infinite where only a fit
+        can tell. shape (n_pairs,)."""
+        with one_blas_thread():
+            return self._basis.reader.gain_bounds(self._basis, [self._own(pair) for pair in pairs])
+
     def refined(self, clique: View, joint: Probabilities, least_gain: float) -> Probabilities | None:
         """The joint fitted to the reports that cover the whole clique, and shrunk towards what it was. None where no reports can
         be asked about three or more attributes, or where held-out reports do not prefer it by so many nats."""

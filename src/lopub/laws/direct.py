@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import ClassVar, cast
 
 import numpy as np
@@ -24,6 +25,12 @@ OTHER_SHARES = (3, 12)
 """Of e^eps, beside the usual share: views that are filled further, and less."""
 MOST_KEPT = 1 - 2.0**-53
 """The largest float below 1. At 1 itself, which a large epsilon would be rounded to, a cell that nobody has could not be seen."""
+
+
+@lru_cache(maxsize=4096)
+def kept(n_candidates: int, odds: int) -> float:
+    """How often an answer is kept. Remembered: thousands of pairs ask for the same."""
+    return min(MOST_KEPT, float(DirectChannel(n_candidates, odds).keep))
 
 
 class DirectBulk(Bulk):
@@ -83,8 +90,9 @@ class DirectBulk(Bulk):
         """Jointly, the same for all attributes."""
         mechanism = cast(Direct, campaign.mechanism)
         if campaign.jointly:
-            return min(MOST_KEPT, float(DirectChannel(noise, mechanism.noise[1]).keep))
-        return min(MOST_KEPT, float(mechanism.channel((campaign.domain.attributes[position],), noise).keep))
+            return kept(noise, mechanism.noise[1])
+        channel = mechanism.channel((campaign.domain.attributes[position],), noise)
+        return kept(channel.n_candidates, channel.odds)
 
     def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         if len(sizes) == 1:

@@ -116,9 +116,12 @@ def paper_graph(
     return DependencyGraph(len(sizes), "mutual information", edges, strengths)
 
 
-def gain_graph(n_attributes: int, gains: Mapping[Pair, float], *, known: Sequence[Pair] = ()) -> DependencyGraph:
-    """An edge where held-out reports are explained better than by independence, by `least_gain`. known: edges in any case."""
-    least = least_gain(gains.values())
+def gain_graph(
+    n_attributes: int, gains: Mapping[Pair, float], *, known: Sequence[Pair] = (), n_ruled_out: int = 0
+) -> DependencyGraph:
+    """An edge where held-out reports are explained better than by independence, by `least_gain`. known: edges in any case.
+    n_ruled_out: pairs that were looked at, too, and whose gain is too small without a fit."""
+    least = least_gain([*gains.values(), *[0.0] * n_ruled_out])
     found = [pair for pair, gain in gains.items() if gain >= least]
     return DependencyGraph(n_attributes, "held-out gain", (*known, *_strongest_first(found, gains)), dict(gains), least)
 

@@ -46,6 +46,10 @@ class Margins:
         found = [self.known[names].marginal((name,)) for names in sorted(self.known, key=len) if name in names]
         return _certain(found[0]) if found else None
 
+    def has(self, names: Sequence[str]) -> bool:
+        """Whether these attributes are known together."""
+        return tuple(sorted(names)) in self.known
+
     def pair(self, names: Sequence[str]) -> Probabilities | None:
         """What is known of two attributes together, with its axes in the order given."""
         margin = self.known.get(tuple(sorted(names)))

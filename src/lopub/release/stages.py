@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,10 +17,20 @@ from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study, estimator_of
-from lopub.inference.joint import JointDistribution
+from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
-from lopub.model.dependence import LEAST_GAIN, DependencyGraph, Pair, Pruning, check_phi, gain_graph, pairs_to_check, paper_graph
+from lopub.model.dependence import (
+    LEAST_GAIN,
+    DependencyGraph,
+    Pair,
+    Pruning,
+    check_phi,
+    gain_graph,
+    least_gain,
+    pairs_to_check,
+    paper_graph,
+)
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
@@ -43,6 +53,10 @@ MOST_COPIES = 100
 FIT_ROWS = 200_000
 """Records that stand for the model where it is compared with the reports."""
 MOST_FIT_PAIRS = 300
+MOST_KEPT_PAIRS = 20_000
+"""Pairs whose joints are held, and published, at most: those of 200 attributes. Of more, the strongest are."""
+ROUNDED = 0.1
+"""Nats by which a gain may exceed its bound, because folds are not all of one size."""
 MOST_ROWS = 100_000_000
 
 Progress = Callable[[str, int, int], None]
@@ -285,14 +299,55 @@ def _dependences(
     shares = [marginal.probabilities for marginal in marginals]
     phi = PHI if settings.phi is None else settings.phi
     wanted = pairs_to_check(shares, phi, settings.pruning)
+    if settings.structure == "calibrated":
+        return _calibrated(study, known, shares, wanted, told)
     joints = study.joints(wanted, settings.estimator, done=lambda n: told("estimating pairs", n, len(wanted)))
     pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
-    given = [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
-    if settings.structure == "calibrated":
-        gains = {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items() if pair not in given}
-        return gain_graph(len(shares), gains, known=given), pairs
     cells = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=given), pairs
+    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=_given(pairs)), pairs
+
+
+def _calibrated(
+    study: Study, known: Margins, shares: Sequence[Probabilities], wanted: Sequence[Pair], told: Progress
+) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
+    """By held-out gain. Of very many pairs only those are fitted that may reach it, and only the strongest joints are held."""
+    fitted = wanted if len(wanted) <= MOST_KEPT_PAIRS else _promising(study, known, wanted)
+    pairs: dict[Pair, JointDistribution] = {}
+    gains: dict[Pair, float] = {}
+    for start in range(0, len(fitted), MOST_KEPT_PAIRS):
+        block = fitted[start : start + MOST_KEPT_PAIRS]
+        joints = study.joints(block, done=partial(_told_further, told, start, len(fitted)))
+        for (a, b), joint in zip(block, joints, strict=True):
+            pairs[a, b], gains[a, b] = known.in_pair(joint, [shares[a], shares[b]]), joint.fit.gain or 0.0
+        pairs = _strongest(pairs, gains)
+    given = _given(pairs)
+    gains = {pair: gain for pair, gain in gains.items() if pair not in set(given)}
+    return gain_graph(len(shares), gains, known=given, n_ruled_out=len(wanted) - len(fitted)), pairs
+
+
+def _told_further(told: Progress, before: int, total: int, n: int) -> None:
+    told("estimating pairs", before + n, total)
+
+
+def _given(pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
+    """Those that are publicly known."""
+    return [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
+
+
+def _promising(study: Study, known: Margins, pairs: Sequence[Pair]) -> list[Pair]:
+    """Without a fit: the pairs that may turn out to be edges. As no gain exceeds its bound, `least_gain` asks for at least what
+    it would ask for if the bounds were the gains."""
+    names, bounds = study.domain.names, study.gain_bounds(pairs)
+    least = least_gain(bounds) - ROUNDED
+    return [(a, b) for (a, b), bound in zip(pairs, bounds, strict=True) if bound >= least or known.has((names[a], names[b]))]
+
+
+def _strongest(pairs: dict[Pair, JointDistribution], gains: Mapping[Pair, float]) -> dict[Pair, JointDistribution]:
+    """The joints that are held: publicly known ones, and the strongest, as many as there is room for."""
+    if len(pairs) <= MOST_KEPT_PAIRS:
+        return pairs
+    held = {*_given(pairs), *sorted(pairs, key=lambda pair: (-gains[pair], pair))[:MOST_KEPT_PAIRS]}
+    return {pair: joint for pair, joint in pairs.items() if pair in held}
 
 
 def _model(

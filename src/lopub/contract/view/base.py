@@ -63,6 +63,8 @@ class ViewRule(ABC):
     def views(self, sizes: Sizes) -> Iterator[View]:
         """Every view that can be drawn, each once; there may be very many."""
 
+    by_size: ClassVar[bool] = False
+    """Whether attributes with equally many candidates are equally likely to be covered, alone and together."""
     usual_mechanism: ClassVar[str] = ""
     """What goes with this rule where nobody names a mechanism; empty where it does not matter."""
 

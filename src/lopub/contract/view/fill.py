@@ -27,6 +27,7 @@ class Fill(ViewRule):
     two, then each one that keeps the product of sizes within `cells`. For jointly randomized views only."""
 
     kind: ClassVar[str] = "fill"
+    by_size: ClassVar[bool] = True
     usual_mechanism: ClassVar[str] = "direct"
     cells: int
 

@@ -17,6 +17,7 @@ from lopub.contract.report import ID_BYTES, Report, mask_of
 from lopub.contract.view import View
 from lopub.errors import DomainError, Reason
 from lopub.laws import bulk_of
+from lopub.laws.folds import digests_of, folds_of
 from lopub.laws.packed import Packed
 
 
@@ -63,14 +64,13 @@ class ReportBatch:
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
         """Some of the reports; the count of refused ones stays with the whole."""
-        chosen = np.arange(len(self))[rows]
         return type(self)(
             campaign=self.campaign,
-            ids=self.ids[chosen],
-            slots=self.slots[chosen],
+            ids=self.ids[rows],
+            slots=self.slots[rows],
             views=self.views,
-            view_index=self.view_index[chosen],
-            payloads=self.payloads.take(chosen),
+            view_index=self.view_index[rows],
+            payloads=self.payloads[rows],
         )
 
     @classmethod
@@ -143,6 +143,18 @@ class ReportBatch:
         kept[later] = False
         refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
         return replace(self[kept], refused=dict(refused))
+
+    # ---- hashes of ids
+
+    @cached_property
+    def digests(self) -> NDArray[np.uint64]:
+        """The first 8 bytes of SHA-256 of each report's id. shape (n,)."""
+        return digests_of(self.ids)
+
+    @property
+    def folds(self) -> NDArray[np.int8]:
+        """The fold of a cross-validation that each report is in. shape (n,)."""
+        return folds_of(self.digests)
 
     # ---- single reports
 

@@ -132,13 +132,18 @@ class ReportBatch:
         )
         return whole._once()
 
-    def _once(self) -> Self:
-        """Each report once: of those under one id the first; others than that are refused."""
+    def repeated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """The rows whose id an earlier row has; for each the first row that has it; and whether the two are the same report."""
         later, first = later_ones(self.ids)
-        if not len(later):
-            return self
         same = (self.slots[later] == self.slots[first]) & (self.view_index[later] == self.view_index[first])
         same[same] = same_strings(self.payloads, later[same], first[same])
+        return later, first, same
+
+    def _once(self) -> Self:
+        """Each report once: of those under one id the first; others than that are refused."""
+        later, _, same = self.repeated()
+        if not len(later):
+            return self
         kept = np.ones(len(self), dtype=bool)
         kept[later] = False
         refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})

@@ -155,12 +155,13 @@ def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.T
     ids = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.whole_ids[start:stop]))]
     )
-    views = _binary_array(Packed.from_matrix(batch.masks[start:stop]))
-    payloads = _binary_array(batch.payloads[start:stop])
+    views = binary_array(Packed.from_matrix(batch.masks[start:stop]))
+    payloads = binary_array(batch.payloads[start:stop])
     return pa.table([ids, pa.array(batch.slots[start:stop]), views, payloads], schema=schema)
 
 
-def _binary_array(strings: Packed) -> pa.Array:
+def binary_array(strings: Packed) -> pa.Array:
+    """Strings as an Arrow column."""
     offsets = (strings.offsets - strings.offsets[0]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(strings.bytes_used))]
     return pa.BinaryArray.from_buffers(pa.binary(), len(strings), buffers)
@@ -211,10 +212,10 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
     ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].copy()
     ids = ids.reshape(-1, 16)
-    masks = _strings(columns["view"])
+    masks = strings_of(columns["view"])
     n_bytes = campaign.mask_bytes
     right = masks.lengths == n_bytes
-    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), _strings(columns["payload"])
+    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), strings_of(columns["payload"])
     if right.all():
         return checked_batch(campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads)
     kept = np.flatnonzero(right)
@@ -222,7 +223,8 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     return _with_refused(batch, {Reason.VIEW: int((~right).sum())})
 
 
-def _strings(column: pa.Array) -> Packed:
+def strings_of(column: pa.Array) -> Packed:
+    """The strings of an Arrow column, copied."""
     _, offsets, data = column.buffers()
     starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     if data is None:
@@ -262,11 +264,13 @@ def _with_refused(batch: ReportBatch, more: dict[Reason, int] | Counter[Reason])
 __all__ = [
     "BLOCK_REPORTS",
     "Stretch",
+    "binary_array",
     "campaign_of",
     "framed_bytes",
     "from_frames",
     "read_reports",
     "stretches_of",
+    "strings_of",
     "walk_reports",
     "write_reports",
 ]

@@ -4,7 +4,9 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import crowds
 import pytest
+from cloudpickle import register_pickle_by_value
 from crowds import Faltering, damaged, doubled_files, expected_counts, saved
 from test_batch import campaign_of
 
@@ -17,6 +19,7 @@ DIRECT = "direct fill jointly"
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DaskEngine]:
+    register_pickle_by_value(crowds)  # workers do not know the directory of the tests
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with DaskEngine.here(2) as engine:

@@ -5,8 +5,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import crowds
 import pytest
 from crowds import Faltering, damaged, doubled_files, expected_counts, saved
+from pyspark.cloudpickle import register_pickle_by_value
 from test_batch import campaign_of
 
 from lopub.collection.engines import FileSource, count_source, engine_of
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::R
 def engine() -> Iterator[SparkEngine]:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed")
+    register_pickle_by_value(crowds)  # workers do not know the directory of the tests
     with SparkEngine.at(None) as engine:
         yield engine
 

@@ -65,7 +65,7 @@ class DaskEngine(Engine):
         results = [self._submit(_result, each) for each in sent]
         parcels = [[self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)]
         gathered = [self._submit(_gather, given, of_range) for of_range in parcels]
-        for n_done, future in enumerate(as_completed(list(sent)), start=1):
+        for n_done, future in enumerate(as_completed(list(sent), loop=self._client.loop), start=1):
             if future.status == "error":
                 future.result()  # raises what the part raised
             done(n_done, len(parts))

@@ -27,6 +27,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 TOGETHER = 8
 """Results that are merged at once."""
 HERE = {
+    "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

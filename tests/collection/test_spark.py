@@ -33,7 +33,7 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lopub.collection.engines.files.BLOCK_REPORTS", 100)
 
 
-@pytest.mark.parametrize("n_partitions", [1, 7, 64])
+@pytest.mark.parametrize("n_partitions", [1, 64])
 def test_counts_are_those_of_the_plain_way(engine: SparkEngine, n_partitions: int, tmp_path: Path):
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)

@@ -172,6 +172,18 @@ def test_counts_do_not_depend_on_the_number_of_cores(n_cores: int, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", DIRECT)
+@pytest.mark.parametrize("most", [0, 300, 1_000])
+def test_counts_do_not_depend_on_whether_cells_or_answers_are_counted(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, batch = plain(counts_of(name)), batch_of(name)
+    monkeypatch.setattr("lopub.collection.counts.answer_tables.MOST_CELLS", most)
+    alone = [batch[batch.view_index == number] for number in range(len(batch.views))]
+    parts = [ReportBatch.from_reports([part.report(i) for i in range(len(part))], batch.campaign) for part in alone]
+    assert plain(count(parts)) == whole == plain(count(batch))
+
+
+@pytest.mark.parametrize("name", DIRECT)
 def test_every_answer_is_counted_once_in_every_table_that_it_belongs_to(name: str) -> None:
     for table in counts_of(name).tables.values():
         assert table.counts.sum() == table.n_reports

@@ -1,14 +1,14 @@
 """Answers: contingency counts of attributes and pairs, by fold. They hold all that such reports say about these."""
 
 import math
-from itertools import combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lopub.collection.batch import N_FOLDS, ReportBatch
-from lopub.collection.counts.columns import add_contingency
+from lopub.collection.counts.columns import add_cells, add_contingency
 from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables, Tally
 from lopub.contract.campaign import Campaign
 from lopub.contract.view import View
@@ -17,6 +17,8 @@ from lopub.laws.records import padded_views
 
 CHUNK = 2**16
 """Reports whose answers are spread out at once."""
+MOST_CELLS = 2**21
+"""Of all views that are counted cell by cell: 16 MiB, about what a processor's caches hold."""
 
 
 class AnswerTables(Form):
@@ -31,7 +33,7 @@ class AnswerTables(Form):
         return tally.tables()
 
     def tally(self, campaign: Campaign) -> Tally:
-        return AnswerTally(campaign)
+        return CellTally(campaign) if campaign.jointly else AnswerTally(campaign)
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
         return (N_FOLDS, *(campaign.domain.sizes[position] for position in key[0]))
@@ -75,7 +77,7 @@ class AnswerTally(Tally):
 
     def add(self, batch: ReportBatch) -> None:
         for start in range(0, len(batch), CHUNK):
-            self._add_chunk(batch[start : start + CHUNK])
+            self._add_chunk(batch[start : start + CHUNK] if len(batch) > CHUNK else batch)
 
     def _add_chunk(self, batch: ReportBatch) -> None:
         answers = bulk_of(batch.campaign.mechanism).answers(batch)
@@ -108,6 +110,52 @@ class AnswerTally(Tally):
             shape = FORM.shape(self._campaign, key)
             counts = self._flat[start : start + math.prod(shape)].reshape(shape)
             yield key, Table(int(counts.sum()), counts.copy())
+
+
+class CellTally(Tally):
+    """Jointly randomized: how often each cell of a view was named, in one step for each report; the tables are sums of that.
+    Where views and cells are too many, the reports are counted attribute by attribute."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._starts: dict[View, int] = {}
+        self._flat: Integers = np.zeros(0, dtype=np.int64)
+        self._others = AnswerTally(campaign)
+
+    def add(self, batch: ReportBatch) -> None:
+        if not self._make_room(batch.views):
+            self._others.add(batch)
+            return
+        starts = np.array([self._starts[view] for view in batch.views], dtype=np.int64)
+        n_cells = np.array([math.prod(self._shape(view)) for view in batch.views], dtype=np.int64)
+        for start in range(0, len(batch), CHUNK):
+            block = batch[start : start + CHUNK] if len(batch) > CHUNK else batch
+            add_cells(block.cells(), block.folds, block.view_index, starts, n_cells, self._flat)
+
+    def _make_room(self, views: tuple[View, ...]) -> bool:
+        """Whether all of these views have their place now."""
+        met = [view for view in views if view not in self._starts]
+        ends = np.cumsum([len(self._flat), *(N_FOLDS * math.prod(self._shape(view)) for view in met)], dtype=object)
+        if ends[-1] > MOST_CELLS:
+            return False
+        self._starts |= dict(zip(met, ends[:-1].tolist(), strict=True))
+        self._flat = np.concatenate([self._flat, np.zeros(ends[-1] - len(self._flat), dtype=np.int64)]) if met else self._flat
+        return True
+
+    def _shape(self, view: View) -> tuple[int, ...]:
+        return tuple(self._campaign.domain.sizes[position] for position in view)
+
+    def tables(self) -> Tables:
+        total = dict(self._others.tables())
+        for view, start in sorted(self._starts.items()):
+            shape = self._shape(view)
+            noise = math.prod(shape)
+            seen = self._flat[start : start + N_FOLDS * noise].reshape(N_FOLDS, *shape)
+            for part in chain(combinations(range(len(view)), 1), combinations(range(len(view)), 2)):
+                counts = seen.sum(axis=tuple(1 + axis for axis in range(len(view)) if axis not in part))
+                key, table = (tuple(view[axis] for axis in part), noise), Table(int(counts.sum()), counts)
+                total[key] = total[key] + table if key in total else table
+        yield from sorted(total.items())
 
 
 FORM = AnswerTables()

@@ -109,3 +109,18 @@ def add_contingency(
             for k in range(i + 1, view[0] + 1):
                 b = view[k]
                 flat[start[a, b] + place * sizes[b] + values[row, b]] += 1
+
+
+@compiled
+def add_cells(
+    cells: NDArray[np.int64],
+    folds: NDArray[np.int8],
+    view_index: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    n_cells: NDArray[np.int64],
+    flat: NDArray[np.int64],
+) -> None:
+    """Count every report's cell. starts, n_cells: of each view, where in `flat` its table (fold, cell) begins, and its cells."""
+    for row in range(len(cells)):
+        view = view_index[row]
+        flat[starts[view] + folds[row] * n_cells[view] + cells[row]] += 1

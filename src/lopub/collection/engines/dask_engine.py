@@ -47,7 +47,7 @@ class DaskEngine(Engine):
 
     @property
     def address(self) -> str:
-        return str(self._client.scheduler.address)
+        return str(self._client.scheduler_info()["address"])
 
     @property
     def n_workers(self) -> int:

@@ -8,6 +8,7 @@ import crowds
 import pytest
 from cloudpickle import register_pickle_by_value
 from crowds import Faltering, damaged, doubled_files, expected_counts, saved
+from distributed import LocalCluster
 from test_batch import campaign_of
 
 from lopub.collection.engines import FileSource, count_source, engine_of
@@ -68,3 +69,9 @@ def test_a_cluster_that_cannot_be_reached_is_refused(address: str, monkeypatch: 
     monkeypatch.setattr("lopub.collection.engines.dask_engine.PATIENCE", 1)
     with pytest.raises(EngineError, match=rf"^engine dask cannot be reached at {address}; is its scheduler running\?$"):
         engine_of("dask", address)
+
+
+def test_a_cluster_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("lopub.collection.engines.dask_engine.PATIENCE", 1)
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as cluster, pytest.raises(EngineError, match="no workers at"):
+        engine_of("dask", cluster.scheduler_address)

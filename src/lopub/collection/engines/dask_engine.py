@@ -1,6 +1,8 @@
 """Dask: every part is a task, parcels go from worker to worker, and counts add up in a tree. What a worker had when it was lost
 is done again by another one."""
 
+import logging
+import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -34,13 +36,23 @@ class DaskEngine(Engine):
             client = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError):
             raise EngineError(f"engine dask cannot be reached at {address}; is its scheduler running?") from None
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            client.close()
+            raise EngineError(f"engine dask has no workers at {address}; start some") from None
         return cls(client, closing=[client])
 
     @classmethod
     def here(cls, n_workers: int | None = None, *, memory_limit: str | int = "auto") -> "DaskEngine":
         """On a cluster of its own, a process for each core."""
         cluster = LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=memory_limit
+            n_workers=n_workers or len(os.sched_getaffinity(0)),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # a port that is free
+            memory_limit=memory_limit,
+            silence_logs=logging.CRITICAL,
         )
         client = Client(cluster, set_as_default=False)
         return cls(client, closing=[client, cluster])
@@ -58,6 +70,8 @@ class DaskEngine(Engine):
             return self._exchange(parts, job, done)
         except (KilledWorker, FutureCancelledError):
             raise EngineError("engine dask lost its workers again and again; they may need more memory, or more parts") from None
+        except ImportError:
+            raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
 
     def _exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
         given = self._client.scatter(job, broadcast=True, hash=False)

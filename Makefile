@@ -52,6 +52,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/counts.py
+	$(BIN)/python benchmarks/counting.py
+	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/hashed.py
 	$(BIN)/python benchmarks/complexity.py
 	$(BIN)/python benchmarks/synthesis.py

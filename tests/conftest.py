@@ -14,7 +14,7 @@ from servers import Postgres, postgres_cluster, postgres_programs
 EXPECTED_SKIPS = ("root writes everywhere", "LOPUB_FULL=1", "its code does not tell", "its counts have no", "two planes show")
 """What cannot be tried as a superuser, what only `make test-full` runs, and cases of a table of cases that make no sense."""
 unexpected: list[str] = []
-SLOW_FILES: set[str] = set()
+SLOW_FILES = {"test_dask.py", "test_spark.py"}
 SLOW = {"cli", "evaluation", "pages", "planning", "release", "reproduce", "service"}
 """Groups of tests that start processes, browsers or databases, or publish: `make check` leaves them out."""
 

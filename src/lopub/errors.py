@@ -12,6 +12,7 @@
     ├── ReportRejected (ValueError)     a report to refuse; carries its Reason; counted, not retried
     ├── CollectorError (OSError)        a collector that refuses a request, or answers otherwise than agreed
     │   └── TryLater                    one that gave no answer in time, or asked for patience; send the same again
+    ├── EngineError (OSError)           an engine that is not installed, out of reach, or broke down
     └── StoreError (OSError)            a file, directory or database that cannot be read or written
         ├── StorageFull                 no space is left; the same may be tried again
         └── StoreUnavailable            a database that is out of reach for now; the same may be tried again
@@ -19,7 +20,7 @@
     LopubWarning (UserWarning)
     └── NoiseWarning                    the noise drowns what is asked for
 
-All but the last three errors are the caller's or the sender's mistake, those the machine's or the network's. An option that a
+All but the last four errors are the caller's or the sender's mistake, those the machine's or the network's. An option that a
 function does not take is a TypeError, as everywhere in Python. Anything else that comes out of LoPub is a bug of ours. No message
 ever contains a raw answer.
 """
@@ -88,6 +89,10 @@ class CollectorError(LopubError, OSError):
 
 class TryLater(CollectorError):
     """A collector that gave no answer that can be relied on, or asked to come again: send the same bytes later."""
+
+
+class EngineError(LopubError, OSError):
+    """An engine for counting that is not installed, cannot be reached, or broke down."""
 
 
 class StoreError(LopubError, OSError):

@@ -183,3 +183,63 @@ def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_wri
     assert result.returncode == 1
     assert "no report of campaign" in result.stderr
     assert not (tmp_path / "c.parquet").exists()
+
+
+# ---- sources and engines
+
+
+def test_a_directory_a_pattern_and_a_parquet_file_need_no_campaign_file(collected: Path, tmp_path: Path):
+    folder = tmp_path / "days"
+    folder.mkdir()
+    batch = ReportBatch.read(collected / "reports.parquet")
+    for name, part in (("1.parquet", batch[:900]), ("2.parquet", batch[900:2_000]), ("3.parquet", batch[1_500:])):
+        part.write(folder / name)
+    for number, source in enumerate([[str(folder)], [f"{folder}/*.parquet"], [f"{folder}/{k}.parquet" for k in (1, 2, 3)]]):
+        output = tmp_path / f"counts{number}.parquet"
+        result = lopub("count", *source, "-o", str(output), "--partitions", "2")
+        assert result.returncode == 0, result.stderr
+        assert output.read_bytes() == (collected / "counts.parquet").read_bytes()
+
+
+def test_a_store_is_counted_by_its_address(collected: Path, tmp_path: Path):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    campaign = str(collected / "campaign.json")
+    assert lopub("collect", "open", campaign, "--database", database).returncode == 0
+    assert lopub("import", campaign, str(collected / "reports.parquet"), "--database", database).returncode == 0
+    result = lopub("count", database, "-o", str(tmp_path / "c"), "--partitions", "3")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "c").read_bytes() == (collected / "counts.parquet").read_bytes()
+
+
+def test_dask_writes_the_same_bytes(collected: Path, tmp_path: Path):
+    result = in_a_process(
+        *("count", "campaign.json", "monday.parquet", "tuesday.reports", "--engine", "dask"),
+        *("--partitions", "2", "-o", str(tmp_path / "c")),
+        cwd=collected,
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "c").read_bytes() == (collected / "counts.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--engine", "abacus"], "engine must be one of local, dask, spark, got 'abacus'"),
+        (["--engine", "local", "--address", "tcp://a:1"], "engine local has no address"),
+        (["--engine", "dask", "--address", "nonsense"], "engine dask cannot be reached at nonsense"),
+    ],
+)
+def test_an_engine_that_cannot_be_had_is_refused_and_nothing_is_written(
+    collected: Path, tmp_path: Path, options: list[str], words: str
+):
+    result = lopub("count", "campaign.json", "monday.parquet", "-o", str(tmp_path / "c"), *options, cwd=collected)
+    assert words in refused(result)
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_half_written_file_among_others_is_refused_and_nothing_is_written(collected: Path, tmp_path: Path):
+    data = (collected / "monday.parquet").read_bytes()
+    (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
+    result = counted(collected, tmp_path / "c", "reports.parquet", str(tmp_path / "half.parquet"))
+    assert "half.parquet is a damaged or cut-off Parquet file" in refused(result)
+    assert not (tmp_path / "c").exists()

@@ -28,6 +28,7 @@ from lopub.inference import Study
 from lopub.inference.basis import Reports
 from lopub.laws import bulk_of
 from lopub.laws.compiling import compiled
+from lopub.laws.records import padded_views
 
 SETTLED = settings(derandomize=True, deadline=None, max_examples=25)
 BITS = [name for name in NAMES if not name.startswith("direct")]
@@ -172,6 +173,18 @@ def test_counts_do_not_depend_on_the_number_of_cores(n_cores: int, monkeypatch: 
 
 
 @pytest.mark.parametrize("name", DIRECT)
+@pytest.mark.parametrize("most", [0, 300, 1_000])
+def test_counts_do_not_depend_on_whether_cells_or_answers_are_counted(
+    name: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, batch = plain(counts_of(name)), batch_of(name)
+    monkeypatch.setattr("lopub.collection.counts.answer_tables.MOST_CELLS", most)
+    alone = [batch[batch.view_index == number] for number in range(len(batch.views))]
+    parts = [ReportBatch.from_reports([part.report(i) for i in range(len(part))], batch.campaign) for part in alone]
+    assert plain(count(parts)) == whole == plain(count(batch))
+
+
+@pytest.mark.parametrize("name", DIRECT)
 def test_every_answer_is_counted_once_in_every_table_that_it_belongs_to(name: str) -> None:
     for table in counts_of(name).tables.values():
         assert table.counts.sum() == table.n_reports
@@ -289,7 +302,7 @@ def test_counts_and_numbers_cannot_be_added() -> None:
 
 
 def test_blocks_of_different_campaigns_cannot_be_counted_together() -> None:
-    with pytest.raises(CampaignError, match="cannot be added"):
+    with pytest.raises(CampaignError, match="cannot be counted with"):
         count([batch_of("direct all jointly", FEW), batch_of("direct sample jointly", FEW)])
 
 
@@ -333,7 +346,7 @@ def test_publishing_counts_no_overlaps_of_bits(name: str, monkeypatch: pytest.Mo
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("overlaps were counted")
 
-    monkeypatch.setattr("lopub.collection.counts.attribute_bits._overlaps", refuse)
+    monkeypatch.setattr("lopub.collection.counts.attribute_bits.OverlapTally", refuse)
     assert publish(batch, rows=20).fit == expected.fit
 
 
@@ -751,7 +764,9 @@ def test_contingency_counts_are_those_of_a_plain_loop() -> None:
                 expected.append(table)
                 n_cells += len(table)
     flat = np.zeros(n_cells, dtype=np.int64)
-    add_contingency(np.asfortranarray(values), folds, noise, starts, sizes, flat)
+    masks = (values >= 0) @ (1 << np.arange(3))
+    views = padded_views(tuple(tuple(p for p in range(3) if mask >> p & 1) for mask in range(8)))
+    add_contingency(values, masks.astype(np.int32), views, folds, noise, starts, sizes, flat)
     np.testing.assert_array_equal(flat, np.concatenate(expected))
 
 

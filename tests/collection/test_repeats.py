@@ -10,11 +10,11 @@ from test_batch import batch_of, campaign_of, reports_of, wires_in, wires_of
 
 import people
 from lopub import CampaignRequest, Dataset, ReportBatch, Terms, estimate, make_campaign, publish, simulate
-from lopub.cli.count import counted_once
 from lopub.collection.batch import HASH_BYTES, Packed, repeats, walk_reports
 from lopub.collection.batch.repeats import later_ones, same_strings, shared_keys
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.counts import count
+from lopub.collection.engines import FileSource, LocalEngine, count_source
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import Report
 from lopub.errors import Reason
@@ -161,9 +161,9 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
     (tmp_path / "a").write_bytes(framed_bytes(batch[:20]) + b"\x00\x01x")
     wrong = other(reports_of(name)[3], campaign, name).to_bytes()
     (tmp_path / "b").write_bytes(framed_bytes(batch[10:]) + framed_bytes(batch[15:17]) + len(wrong).to_bytes(2) + wrong)
-    total, n_repeated = counted_once([tmp_path / "a", tmp_path / "b"], campaign)
+    total = count_source(FileSource([tmp_path / "a", tmp_path / "b"], campaign), LocalEngine(1))
     alone = count(batch)
-    assert n_repeated == 10 + 2
+    assert total.n_repeated == 10 + 2
     assert total.refused == {Reason.LENGTH: 1, Reason.CONFLICT: 1}
     assert len(total) == len(alone)
     assert list(total.tables) == list(alone.tables)
@@ -175,12 +175,12 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
 def test_files_without_repetitions_are_walked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     walked: list[str] = []
     monkeypatch.setattr(
-        "lopub.cli.count.walk_reports", lambda file, campaign: walked.append(file.name) or walk_reports(file, campaign)
+        "lopub.collection.engines.files.walk_reports",
+        lambda file, campaign, within: walked.append(file.name) or walk_reports(file, campaign, within=within),
     )
     batch = batch_of("direct sample jointly")
     (tmp_path / "a").write_bytes(framed_bytes(batch))
-    total, n_repeated = counted_once([tmp_path / "a"], batch.campaign)
-    assert (len(total), n_repeated) == (len(batch), 0)
+    assert len(count_source(FileSource([tmp_path / "a"], batch.campaign), LocalEngine(1))) == len(batch)
     assert walked == ["a"]
 
 

@@ -1,21 +1,18 @@
 """`lopub count`: reports to counts that add up."""
 
-from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lopub.cli.console import tell, working
+from lopub.cli.console import progress, tell
+from lopub.cli.database import refuse_without_service
 from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
 from lopub.cli.options import Sources as Words
 from lopub.cli.outputs import check_file
-from lopub.cli.sources import Found, batch_in_databases, note_left_out, resolved
-from lopub.collection.batch import Noted, ReportBatch, walk_once, walk_reports
+from lopub.cli.sources import Found, Sources, note_left_out, resolved
 from lopub.collection.counts import Counts
-from lopub.collection.counts import count as counted
-from lopub.contract.campaign import Campaign
+from lopub.collection.engines import ENGINES, Engine, FileSource, Several, Source, count_source, engine_of
 from lopub.errors import StoreError, TooFewReports
 
 
@@ -25,53 +22,77 @@ def count(
         Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts, as Parquet.", show_default=False)
     ],
     campaign: SourceCampaign = None,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Address of a running cluster; without it, one is started here.", show_default=False
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="How many parts to cut the sources into; chosen unless given.", show_default=False),
+    ] = None,
+    trusted_distinct: Annotated[
+        bool, typer.Option("--trusted-distinct", help="Do not look for repeated reports, because the sources have none.")
+    ] = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Reduce reports to integer counts, in one pass and little memory; the counts of several days or machines add up.
 
-    A report that is there more than once, in one file or in several, is counted once. Counts no longer tell: if two files of
-    counts hold the same reports, these count twice.
+    A report that is there more than once, in one file or in several, is counted once. Of two that differ under one id, the
+    first is counted, in the order in which the sources are named, and the other is refused. Counts no longer tell: if two files
+    of counts hold the same reports, these count twice.
 
-    With mechanism `direct`, counts give the same estimates of attributes and pairs as the reports; with the others,
-    `lopub estimate` takes them with `--method moments`.
+    The counts are the same bytes on every engine and for every number of parts.
 
     Example: `lopub count campaign.json monday.parquet tuesday.parquet -o counts.parquet`
 
-    More: docs/estimation.md, and docs/commands.md on sources
+    More: docs/scaling.md, and docs/commands.md on sources
     """
     if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
     check_file(output, force=force)
     named = resolved(sources, campaign)
-    with working("counting"):
-        parts = [Counts.load(file, named.campaign) for file in named.counts]
-        if (kept := batch_in_databases(named)) is not None:
-            parts.append(counted(kept))
-        in_files, n_repeated = counted_once(named.reports, named.campaign)
-        total = sum(parts, start=in_files)
-    note_left_out(total.refused, n_repeated)
+    parts = [Counts.load(file, named.campaign) for file in named.counts]
+    if named.reports or named.databases:
+        with engine_of(engine, address) as chosen:
+            parts.append(_counted(_source(named), chosen, partitions, trusted_distinct or _is_one_store(named)))
+    total = sum(parts[1:], start=parts[0])
+    note_left_out(total.refused, total.n_repeated)
     if not len(total):
         raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these sources")
     total.save(output, force=force)
-    document = Found(data=total, n_repeated=n_repeated).described() | {"n_tables": len(total.tables), "output": str(output)}
+    found = Found(data=total, n_repeated=total.n_repeated)
     line = f"{len(total):,} reports of campaign {named.campaign.id[:16]}… counted, {len(total.tables):,} tables"
+    document = found.described() | {"n_tables": len(total.tables), "output": str(output)}
     tell(document, line, f"written: {output}", as_json=as_json)
 
 
-def counted_once(files: Sequence[Path], campaign: Campaign) -> tuple[Counts, int]:
-    """The counts of all reports in these files, and how many repeated ones were left out. Where a report is there more than once,
-    which only the whole walk can tell, the files are walked again without the repetitions."""
-    if not files:
-        return Counts(campaign=campaign, n_reports=0, tables={}), 0
-    noted = Noted()
-    total = counted(noted.noting(_walked(files, campaign)))
-    shared = noted.shared()
-    if not len(shared):
-        return total, 0
-    once = counted(walk_once(_walked(files, campaign), shared))
-    return once, len(total) + sum(total.refused.values()) - len(once) - sum(once.refused.values())
+def _source(named: Sources) -> Source:
+    """All reports that are named as one source, in their order."""
+    found: list[Source] = [FileSource(named.reports, named.campaign)] if named.reports else []
+    if named.databases:
+        refuse_without_service()
+        from lopub.service.source import StoreSource  # loads SQLAlchemy
+
+        found += [StoreSource(database, named.campaign) for database in named.databases]
+    return Several(found)
 
 
-def _walked(files: Sequence[Path], campaign: Campaign) -> Iterator[ReportBatch]:
-    return chain.from_iterable(walk_reports(file, campaign) for file in files)
+def _is_one_store(named: Sources) -> bool:
+    """Whether all reports come out of one store, which has every report once."""
+    return not named.reports and len(named.databases) == 1
+
+
+def _counted(source: Source, engine: Engine, partitions: int | None, trusted_distinct: bool) -> Counts:
+    bar, task = progress("counting", total=1)
+    with bar:
+        return count_source(
+            source,
+            engine,
+            n_partitions=partitions,
+            trusted_distinct=trusted_distinct,
+            done=lambda n_done, n: bar.update(task, completed=n_done, total=n),
+        )

@@ -4,10 +4,9 @@ A word is a campaign file, a database, a file of reports or of counts, or a dire
 campaign is the one that is named; where none is, the one that the first source brings with it. All must be of that campaign.
 """
 
-import glob
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +15,8 @@ import typer
 from lopub.cli.console import note, working
 from lopub.cli.database import opened
 from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.collection.batch.storage import SUFFIXES
 from lopub.collection.counts import Counts, count, is_counts
+from lopub.collection.engines import report_files
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
@@ -73,8 +72,6 @@ def resolved(words: Sequence[str], campaign: str | None = None) -> Sources:
     counts = tuple(file for file in files if is_counts(file))
     if len(set(counts)) < len(counts):
         raise DomainError("a file of counts is named twice, and its reports would count twice")
-    if databases and len(files) > len(counts):
-        raise DomainError("name either files of reports or databases: whether the same report is in both cannot be told")
     named = _named([*map(str, campaigns), *([campaign] if campaign else [])])
     return Sources(
         campaign=named if isinstance(named, Campaign) else _brought(files, databases, named),
@@ -90,21 +87,10 @@ def is_database(word: str) -> bool:
 
 
 def _paths(word: str) -> list[Path]:
-    """A file as it is; of a directory, and of a pattern that no file is called like, the files of reports."""
-    if os.path.isdir(word):
-        return _of_reports(Path(word).iterdir(), word)
-    if not os.path.exists(word) and glob.has_magic(word):
-        return _of_reports(map(Path, glob.glob(word)), word)
-    return [Path(word)]
-
-
-def _of_reports(paths: Iterable[Path], word: str) -> list[Path]:
-    found = sorted(path for path in paths if path.suffix in SUFFIXES and path.is_file())
-    kinds = {is_counts(path) for path in found}
-    if len(kinds) > 1:
+    """A file as it is; of a directory, and of a pattern that no file is called like, the files in it."""
+    found = report_files([word])
+    if len(found) > 1 and len({is_counts(path) for path in found}) > 1:
         raise StoreError(f"{word} has files of reports and files of counts, which may be of the same reports; name the files")
-    if not found:
-        raise StoreError(f"{word} has no file of reports; their names end in {', '.join(SUFFIXES)}")
     return found
 
 
@@ -169,6 +155,8 @@ def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
 
 def read(sources: Sources) -> Found:
     """All reports, each once; or their counts, where some source holds counts only. With notes on what was left out."""
+    if sources.databases and sources.reports:
+        raise DomainError("name either files of reports or databases; `lopub count` can add up both")
     with working("reading reports"):
         batch = batch_in_databases(sources) if sources.databases else batch_in_files(sources)
         parts = [Counts.load(file, sources.campaign) for file in sources.counts]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of, order_of
+from lopub.collection.batch import N_FOLDS, ReportBatch, order_of
 from lopub.collection.counts import Counts, count, count_singly, form_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
@@ -195,17 +195,13 @@ class Reports(Basis):
     has_reports: ClassVar[bool] = True
 
     @cached_property
-    def _digests(self) -> NDArray[np.uint64]:
-        return digests_of(self.batch.ids)
-
-    @cached_property
     def folds(self) -> NDArray[np.int8]:
         """Of every row; ascending along the order: a fold is a range of hashes."""
-        return folds_of(self._digests)
+        return self.batch.folds
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        return order_of(self.batch.ids, self._digests)
+        return order_of(self.batch.ids, self.batch.digests)
 
     @property
     def campaign(self) -> Campaign:

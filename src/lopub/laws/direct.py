@@ -15,11 +15,12 @@ from lopub.contract.mechanism.direct import Direct, DirectChannel
 from lopub.contract.view import AllAttributes, Fill, Sample, Sizes, ViewRule
 from lopub.errors import DomainError
 from lopub.laws.base import ANSWERS, Answers, Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.compiling import compiled
 from lopub.laws.designs import FEWEST_CELLS, LARGEST_SPELT_OUT, Design, fill_cells
 from lopub.laws.draws import WORD, RandomWords, chosen, uniform_below, units_of, words
 from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells
-from lopub.laws.records import Inputs, Records
+from lopub.laws.records import Inputs, Records, padded_views
 
 OTHER_SHARES = (3, 12)
 """Of e^eps, beside the usual share: views that are filled further, and less."""
@@ -136,25 +137,35 @@ def _numbers(channel: DirectChannel, x: NDArray[np.int64], source: RandomWords) 
 
 
 def _joint_answers(reports: Reports) -> Answers:
-    """Take every report's cell apart, last attribute first."""
-    sizes, n = reports.campaign.domain.sizes, len(reports.view_index)
-    covered = np.zeros((len(reports.views), len(sizes)), dtype=bool)
-    for number, view in enumerate(reports.views):
-        covered[number, list(view)] = True
-    values = np.full((n, len(sizes)), -1, dtype=np.int32, order="F")
-    rest = DirectBulk().cells(reports)
-    for position in reversed(range(len(sizes))):
-        rows = np.flatnonzero(covered[reports.view_index, position])
-        values[rows, position] = rest[rows] % sizes[position]
-        rest[rows] //= sizes[position]
+    """Take every report's cell apart."""
+    sizes = np.array(reports.campaign.domain.sizes, dtype=np.int64)
+    values = np.full((len(reports.view_index), len(sizes)), -1, dtype=np.int32)
+    _take_apart(DirectBulk().cells(reports), reports.view_index, padded_views(reports.views), sizes, values)
     cells = [reports.campaign.channels(view)[0].n_candidates for view in reports.views]
     noises = sorted(set(cells))
     return Answers(values, np.searchsorted(noises, cells)[reports.view_index].astype(np.int64), tuple(noises))
 
 
+@compiled
+def _take_apart(
+    cells: NDArray[np.int64],
+    view_index: NDArray[np.int32],
+    views: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    values: NDArray[np.int32],
+) -> None:
+    """The value of every attribute that is in a report's cell, last attribute first. views: see `padded_views`."""
+    for row in range(len(cells)):
+        rest, view = np.uint64(cells[row]), views[view_index[row]]
+        for place in range(view[0], 0, -1):
+            size = np.uint64(sizes[view[place]])
+            values[row, view[place]] = rest % size
+            rest //= size
+
+
 def _separate_answers(reports: Reports) -> Answers:
     """One number an attribute; the noise depends on how many there are."""
-    values = np.full((len(reports.view_index), len(reports.campaign.domain)), -1, dtype=np.int32, order="F")
+    values = np.full((len(reports.view_index), len(reports.campaign.domain)), -1, dtype=np.int32)
     lengths = [len(view) for view in reports.views]
     for number, view in enumerate(reports.views):
         rows, start = reports.rows_of(number), 0

@@ -1,9 +1,9 @@
 """Which fold of a cross-validation a report is in, and its place in the order of all: by SHA-256 of its id."""
 
-import hashlib
-
 import numpy as np
 from numpy.typing import NDArray
+
+from lopub.laws.hashing import sha256_of
 
 N_FOLDS = 5
 """Folds of the cross-validation."""
@@ -16,9 +16,9 @@ def hashes_of(ids: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """SHA-256 of each id; ids of which only that is known, 32 bytes each, are what is asked for already. shape (n, 32)."""
     if ids.shape[1] == HASH_BYTES:
         return ids
-    data, width = ids.tobytes(), ids.shape[1]
-    hashes = [hashlib.sha256(data[at : at + width]).digest() for at in range(0, len(data), width)]
-    return np.frombuffer(b"".join(hashes), np.uint8).reshape(len(ids), HASH_BYTES)
+    hashes = np.empty((len(ids), HASH_BYTES), dtype=np.uint8)
+    sha256_of(np.ascontiguousarray(ids), hashes)
+    return hashes
 
 
 def digests_of(ids: NDArray[np.uint8]) -> NDArray[np.uint64]:

@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.laws.compiling import compiled
+
 
 @dataclass(frozen=True, eq=False)
 class Packed:
@@ -26,6 +28,14 @@ class Packed:
     def from_matrix(cls, rows: NDArray[np.uint8]) -> Self:
         """Strings of one length. rows: shape (n, length)."""
         return cls(np.ascontiguousarray(rows).reshape(-1), np.arange(len(rows) + 1, dtype=np.int64) * rows.shape[1])
+
+    @classmethod
+    def copied(cls, data: NDArray[np.uint8], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> "Packed":
+        """The strings that lie anywhere in an array, one behind the other."""
+        offsets = cls.from_lengths(data, lengths).offsets
+        together = np.empty(int(offsets[-1]), dtype=np.uint8)
+        _copy(data, starts, offsets, together)
+        return cls(together, offsets)
 
     @classmethod
     def joined(cls, parts: list["Packed"]) -> "Packed":
@@ -56,18 +66,20 @@ class Packed:
         """The i-th string."""
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
 
-    def slice(self, start: int, stop: int) -> "Packed":
-        """A run of strings, without copying."""
-        return Packed(self.data, self.offsets[start : stop + 1])
+    def __getitem__(self, rows: slice | NDArray[Any]) -> "Packed":
+        """Some of the strings; a run of them without copying."""
+        if not isinstance(rows, slice):
+            return self.take(np.flatnonzero(rows) if rows.dtype == np.bool_ else rows)
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            return self.take(np.arange(start, stop, step))
+        return Packed(self.data, self.offsets[start : max(start, stop) + 1])
 
     def take(self, rows: NDArray[Any]) -> "Packed":
         """Some of the strings, in the order given."""
         if self._one_length is not None:
             return Packed.from_matrix(self.bytes_used.reshape(len(self), self._one_length)[rows])
-        lengths = self.lengths[rows]
-        taken = Packed.from_lengths(np.empty(0, np.uint8), lengths)
-        within = np.arange(int(taken.offsets[-1])) - np.repeat(taken.offsets[:-1], lengths)
-        return Packed(self.data[np.repeat(self.offsets[:-1][rows], lengths) + within], taken.offsets)
+        return Packed.copied(self.data, self.offsets[:-1][rows], self.lengths[rows])
 
     def matrix(self, rows: NDArray[Any] | None = None) -> NDArray[np.uint8]:
         """Strings that all have one length, as shape (n, length)."""
@@ -86,9 +98,23 @@ class Packed:
 
     def numbers(self) -> NDArray[np.uint64]:
         """The strings, of at most 8 bytes, as big-endian numbers."""
-        lengths = self.lengths
-        numbers = np.zeros(len(self), dtype=np.uint64)
-        for at in range(int(lengths.max(initial=0))):
-            longer = lengths > at
-            numbers[longer] = numbers[longer] << np.uint64(8) | self.data[self.offsets[:-1][longer] + at]
+        numbers = np.empty(len(self), dtype=np.uint64)
+        _read_numbers(self.data, self.offsets, numbers)
         return numbers
+
+
+@compiled
+def _copy(data: NDArray[np.uint8], starts: NDArray[np.int64], offsets: NDArray[np.int64], together: NDArray[np.uint8]) -> None:
+    for i in range(len(starts)):
+        shift = starts[i] - offsets[i]
+        for at in range(offsets[i], offsets[i + 1]):
+            together[at] = data[at + shift]
+
+
+@compiled
+def _read_numbers(data: NDArray[np.uint8], offsets: NDArray[np.int64], numbers: NDArray[np.uint64]) -> None:
+    for i in range(len(numbers)):
+        number = np.uint64(0)
+        for at in range(offsets[i], offsets[i + 1]):
+            number = number << np.uint64(8) | np.uint64(data[at])
+        numbers[i] = number

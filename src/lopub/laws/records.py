@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import view_of
 from lopub.contract.view import View
+from lopub.laws.compiling import compiled
 
 Inputs = list[NDArray[np.int64]]
 """One array a block: the candidate of every report."""
+MOST_MET = 2**12
+"""Distinct rows that are numbered without sorting, a power of two: their table stays in the processor's first caches."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,49 @@ def cell_numbers(codes: NDArray[np.uint16], mask: NDArray[np.bool_], sizes: tupl
     return numbers
 
 
+def padded_views(views: tuple[View, ...]) -> NDArray[np.int64]:
+    """For loops that are compiled: a row for each view, with how many attributes it has, and then which."""
+    padded = np.zeros((len(views), 1 + max(map(len, views), default=0)), dtype=np.int64)
+    for row, view in zip(padded, views, strict=True):
+        row[: 1 + len(view)] = (len(view), *view)
+    return padded
+
+
 def distinct_rows(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The distinct rows of a byte matrix, and each row's place among them."""
-    if rows.shape[1] <= 8:
-        wide = np.zeros((len(rows), 8), dtype=np.uint8)
-        wide[:, : rows.shape[1]] = rows
-        keys, inverse = np.unique(wide.view("<u8").reshape(-1), return_inverse=True)
-        return keys.astype("<u8").view(np.uint8).reshape(len(keys), 8)[:, : rows.shape[1]], inverse
-    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-    return distinct, inverse.reshape(-1)
+    """The distinct rows of a byte matrix, in order, and each row's place among them."""
+    if rows.shape[1] > 8:
+        distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
+        return distinct, inverse.reshape(-1)
+    wide = np.zeros((len(rows), 8), dtype=np.uint8)
+    wide[:, : rows.shape[1]] = rows
+    keys, places = distinct_keys(wide.view("<u8").reshape(-1))
+    return keys.astype("<u8").view(np.uint8).reshape(len(keys), 8)[:, : rows.shape[1]], places
+
+
+def distinct_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """What `np.unique` gives, without sorting where few are distinct, as views are."""
+    met, places = np.empty(MOST_MET, dtype=np.uint64), np.empty(len(keys), dtype=np.int64)
+    n_met = _number(keys, met, np.full(4 * MOST_MET, -1, dtype=np.int64), places)
+    if n_met < 0:
+        return np.unique(keys, return_inverse=True)
+    order = np.argsort(met[:n_met])
+    return met[order], np.argsort(order)[places]
+
+
+@compiled
+def _number(keys: NDArray[np.uint64], met: NDArray[np.uint64], slots: NDArray[np.int64], places: NDArray[np.int64]) -> int:
+    """Number the distinct keys as they are met, by a table of slots; how many, or -1 where they are too many for it."""
+    n_met, last = 0, np.uint64(len(slots) - 1)
+    for i in range(len(keys)):
+        key = keys[i]
+        slot = (key * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(32) & last
+        while slots[slot] >= 0 and met[slots[slot]] != key:
+            slot = (slot + np.uint64(1)) & last
+        if slots[slot] < 0:
+            if n_met == len(met):
+                return -1
+            slots[slot] = n_met
+            met[n_met] = key
+            n_met += 1
+        places[i] = slots[slot]
+    return n_met

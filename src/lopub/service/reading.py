@@ -1,9 +1,10 @@
 """Out of a store: the accepted reports of a campaign as a batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+from sqlalchemy import Connection
 
 from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
@@ -14,15 +15,31 @@ from lopub.service.store import ReportStore
 
 def batch_of(store: ReportStore, entry: Entry) -> ReportBatch:
     """The accepted reports in the order of their hashes, with how many were refused; whatever kind the store is of."""
+    refuse_erased(entry)
+    with store.reading() as connection:
+        batch = ReportBatch.gathered(blocks_of(store, connection, entry))
+        refused = refused_of(connection, entry.number)
+    return replace(batch, refused=refused)
+
+
+def refuse_erased(entry: Entry) -> None:
     if entry.erased is not None:
         raise StoreError(f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention")
-    with store.reading() as connection:
-        blocks = [_batch(block, entry) for block in store.rows(connection, entry.number)]
-        refused = refused_of(connection, entry.number)
-    batch = ReportBatch.concatenated(blocks or [_batch([], entry)])
-    if batch.refused:
-        raise StoreError(f"database {store.name} holds reports that do not fit their campaign; restore a backup")
-    return replace(batch, refused=refused)
+
+
+def blocks_of(
+    store: ReportStore, connection: Connection, entry: Entry, low: bytes = b"", high: bytes | None = None
+) -> Iterator[ReportBatch]:
+    """The accepted reports in blocks; at least one, if an empty one. low, high: the range of their hashes."""
+    n_walked = 0
+    for block in store.rows(connection, entry.number, low, high):
+        n_walked += 1
+        batch = _batch(block, entry)
+        if batch.refused:
+            raise StoreError(f"database {store.name} holds reports that do not fit their campaign; restore a backup")
+        yield batch
+    if not n_walked:
+        yield _batch([], entry)
 
 
 def _batch(block: Sequence[tuple[bytes, int, bytes]], entry: Entry) -> ReportBatch:

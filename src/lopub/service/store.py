@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, or_, select
+from sqlalchemy import Connection, Engine, func, or_, select
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
@@ -212,13 +212,20 @@ class ReportStore(ABC):
             )
             connection.execute(added, values)
 
-    def rows(self, connection: Connection, number: int) -> Iterator[Sequence[tuple[bytes, int, bytes]]]:
-        """The accepted reports of a campaign as (hash, slot, content), in blocks, in the order of their hashes."""
-        chosen = (
-            select(reports.c.hash, reports.c.slot, reports.c.content)
-            .where(reports.c.campaign == number, reports.c.content.is_not(None))
-            .order_by(reports.c.hash)
-        )
+    def n_reports(self, connection: Connection, number: int) -> int:
+        """How many accepted reports a campaign has."""
+        accepted = (reports.c.campaign == number, reports.c.content.is_not(None))
+        return int(connection.execute(select(func.count()).select_from(reports).where(*accepted)).scalar_one())
+
+    def rows(
+        self, connection: Connection, number: int, low: bytes = b"", high: bytes | None = None
+    ) -> Iterator[Sequence[tuple[bytes, int, bytes]]]:
+        """The accepted reports of a campaign as (hash, slot, content), in blocks, in the order of their hashes; or those whose
+        hashes are at least `low` and below `high`."""
+        within = [reports.c.campaign == number, reports.c.content.is_not(None), reports.c.hash >= low]
+        if high is not None:
+            within.append(reports.c.hash < high)
+        chosen = select(reports.c.hash, reports.c.slot, reports.c.content).where(*within).order_by(reports.c.hash)
         streamed = connection.execution_options(stream_results=True, max_row_buffer=2**14).execute(chosen)
         for block in streamed.partitions(2**14):
             yield [(row[0], row[1], row[2]) for row in block]

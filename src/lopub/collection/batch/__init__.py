@@ -1,7 +1,6 @@
 """ReportBatch: many reports as packed arrays, checked like single ones; files in and out; what each report says."""
 
 from lopub.collection.batch.batch import BlockBits, ReportBatch
-from lopub.collection.batch.repeats import Noted, walk_once
 from lopub.collection.batch.storage import save_reports, walk_reports
 from lopub.laws.folds import HASH_BYTES, N_FOLDS, digests_of, folds_of, order_of
 from lopub.laws.packed import Packed
@@ -10,13 +9,11 @@ __all__ = [
     "HASH_BYTES",
     "N_FOLDS",
     "BlockBits",
-    "Noted",
     "Packed",
     "ReportBatch",
     "digests_of",
     "folds_of",
     "order_of",
     "save_reports",
-    "walk_once",
     "walk_reports",
 ]

@@ -19,6 +19,7 @@ from lopub.contract.texts import one_line
 from lopub.contract.view import View
 from lopub.errors import DomainError, Reason
 from lopub.laws import bulk_of
+from lopub.laws.folds import digests_of, folds_of
 from lopub.laws.packed import Packed
 
 
@@ -74,14 +75,13 @@ class ReportBatch:
 
     def __getitem__(self, rows: slice | NDArray[Any]) -> Self:
         """Some of the reports; the count of refused ones stays with the whole."""
-        chosen = np.arange(len(self))[rows]
         return type(self)(
             campaign=self.campaign,
-            ids=self.ids[chosen],
-            slots=self.slots[chosen],
+            ids=self.ids[rows],
+            slots=self.slots[rows],
             views=self.views,
-            view_index=self.view_index[chosen],
-            payloads=self.payloads.take(chosen),
+            view_index=self.view_index[rows],
+            payloads=self.payloads[rows],
         )
 
     @classmethod
@@ -145,17 +145,34 @@ class ReportBatch:
         )
         return whole._once()
 
-    def _once(self) -> Self:
-        """Each report once: of those under one id the first; others than that are refused."""
+    def repeated(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """The rows whose id an earlier row has; for each the first row that has it; and whether the two are the same report."""
         later, first = later_ones(self.ids)
-        if not len(later):
-            return self
         same = (self.slots[later] == self.slots[first]) & (self.view_index[later] == self.view_index[first])
         same[same] = same_strings(self.payloads, later[same], first[same])
+        return later, first, same
+
+    def _once(self) -> Self:
+        """Each report once: of those under one id the first; others than that are refused."""
+        later, _, same = self.repeated()
+        if not len(later):
+            return self
         kept = np.ones(len(self), dtype=bool)
         kept[later] = False
         refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
         return replace(self[kept], refused=dict(refused), n_repeated=self.n_repeated + int(same.sum()))
+
+    # ---- hashes of ids
+
+    @cached_property
+    def digests(self) -> NDArray[np.uint64]:
+        """The first 8 bytes of SHA-256 of each report's id. shape (n,)."""
+        return digests_of(self.ids)
+
+    @property
+    def folds(self) -> NDArray[np.int8]:
+        """The fold of a cross-validation that each report is in. shape (n,)."""
+        return folds_of(self.digests)
 
     # ---- single reports
 

@@ -86,6 +86,8 @@ def _padding(batch: ReportBatch) -> tuple[Ok, Reason]:
     """Bits behind the last one must be zero."""
     campaign = batch.campaign
     used = np.array([sum(channel.width for channel in campaign.channels(view)) % 8 for view in batch.views], dtype=np.uint8)
+    if not used.any():
+        return np.ones(len(batch), dtype=bool), Reason.PADDING
     bits_used = used[batch.view_index]
     return (bits_used == 0) | (batch.payloads.last_bytes() >> bits_used == 0), Reason.PADDING
 

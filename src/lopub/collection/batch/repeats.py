@@ -5,18 +5,11 @@ another one under that id is refused, as a collector does. So the order of a fil
 and for no others.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from lopub.laws.compiling import compiled
 from lopub.laws.packed import Packed
-
-if TYPE_CHECKING:
-    from lopub.collection.batch.batch import ReportBatch
 
 Keys = NDArray[np.uint64]
 """The first 8 bytes of ids: they are random, so that hardly two reports share them that do not share all."""
@@ -43,9 +36,31 @@ def _sifted(keys: Keys) -> NDArray[np.bool_]:
     n_bits = 1 << (BITS_A_KEY * len(keys)).bit_length()
     met, again = (np.zeros(n_bits // 64, dtype=np.uint64) for _ in range(2))
     _mark(keys, met, again)
-    suspect = np.empty(len(keys), dtype=np.bool_)
-    _look_up(keys, again, suspect)
-    return suspect
+    return in_sieve(keys, again)
+
+
+def sieve_of(keys: Keys, most_bits: int) -> Keys:
+    """The bits of these keys, in which others may be looked up: all of these are found, and few others unless they are many."""
+    sieve, again = (
+        np.zeros(max(1, min(most_bits, 1 << (BITS_A_KEY * len(keys)).bit_length()) // 64), np.uint64) for _ in range(2)
+    )
+    _mark(keys, sieve, again)
+    return sieve
+
+
+def in_sieve(keys: Keys, sieve: Keys) -> NDArray[np.bool_]:
+    """Whether each key may be among those that the sieve was made of; false only where it is not."""
+    found = np.empty(len(keys), dtype=np.bool_)
+    _look_up(keys, sieve, found)
+    return found
+
+
+def thinned(keys: Keys) -> Keys:
+    """The keys in another order, each at most twice."""
+    shared = shared_keys(keys)
+    if not len(shared):
+        return keys
+    return np.concatenate([keys[~_among(keys, shared)], shared, shared])
 
 
 @compiled
@@ -97,34 +112,3 @@ def same_strings(strings: Packed, rows: NDArray[np.int64], others: NDArray[np.in
         mine, theirs = strings.take(rows[same]), strings.take(others[same])
         same[same] = np.logical_and.reduceat(mine.bytes_used == theirs.bytes_used, mine.offsets[:-1])
     return same
-
-
-# ---- in a walk
-
-
-class Noted:
-    """The keys of all reports that were walked by."""
-
-    def __init__(self) -> None:
-        self._keys: list[Keys] = []
-
-    def noting(self, batches: "Iterable[ReportBatch]") -> "Iterator[ReportBatch]":
-        """The same batches."""
-        for batch in batches:
-            self._keys.append(keys_of(batch.ids))
-            yield batch
-
-    def shared(self) -> Keys:
-        """The keys that more than one report has, in order."""
-        return shared_keys(np.concatenate(self._keys)) if self._keys else np.empty(0, np.uint64)
-
-
-def walk_once(batches: "Iterable[ReportBatch]", shared: Keys) -> "Iterator[ReportBatch]":
-    """The batches with each report once: those whose keys are shared come last, all together."""
-    held: list[ReportBatch] = []
-    for batch in batches:
-        suspect = _among(keys_of(batch.ids), shared)
-        held.append(batch[suspect])
-        yield replace(batch[~suspect], refused=batch.refused)
-    if held:
-        yield type(held[0]).concatenated(held)

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +13,8 @@ import pyarrow.parquet
 
 from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
-from lopub.contract.campaign import HEADER_BYTES, Campaign
-from lopub.contract.report import VERSION
+from lopub.collection.batch.framed import batch_of_frames, frame_cuts, framed_bytes, from_frames, walk_frames
+from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, Reason, StoreError
 from lopub.files import kind_of, whole_file
 from lopub.laws.packed import Packed
@@ -22,8 +23,11 @@ BLOCK_REPORTS = 2**16
 """Reports in a row group, and in a block that is walked."""
 SUFFIXES = (".parquet", ".bin", ".reports")
 """What the name of a file of reports may end in, so that nobody takes it for something else."""
+BUFFER = 2**20
+"""Bytes of a column that are read at once."""
 _SNIFFED = 512
 _FIELDS = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
+_COLUMNS = [name for name, _ in _FIELDS]
 _SAFE = {"write_page_checksum": True}
 _ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
 
@@ -38,20 +42,63 @@ def load_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBa
     return batch
 
 
-def walk_reports(path: str | Path, campaign: Campaign | None = None, *, block: int = BLOCK_REPORTS) -> Iterator[ReportBatch]:
-    """The reports of a file in blocks, so that it may be larger than memory; at least one block, if an empty one."""
+class Stretch(NamedTuple):
+    """A part of a file of reports: so many row groups of a Parquet file, or bytes of a framed one."""
+
+    start: int
+    stop: int
+    n_reports: int
+
+
+def walk_reports(
+    path: str | Path, campaign: Campaign | None = None, *, block: int = BLOCK_REPORTS, within: Stretch | None = None
+) -> Iterator[ReportBatch]:
+    """The reports of a file in blocks, so that it may be larger than memory; at least one block, if an empty one.
+
+    within: those of a part of the file alone, as `stretches_of` cuts it.
+    """
+    if _is_parquet(path):
+        return _walk_parquet(Path(path), campaign, block, within)
+    if campaign is None:
+        raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
+    return _walk_framed(Path(path), campaign, block, within)
+
+
+def stretches_of(path: str | Path, n_reports: int) -> list[Stretch]:
+    """A file cut into parts, in its order, of about so many reports each; not looked into."""
+    if not _is_parquet(path):
+        return [Stretch(at, stop, n) for (at, n), (stop, _) in pairwise(frame_cuts(Path(path), n_reports))]
+    with _opened(Path(path)) as file:
+        sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+    found: list[Stretch] = []
+    for i, size in enumerate(sizes):
+        if found and found[-1].n_reports + size <= n_reports:
+            found[-1] = Stretch(found[-1].start, i + 1, found[-1].n_reports + size)
+        else:
+            found.append(Stretch(i, i + 1, size))
+    return found
+
+
+def campaign_of(path: str | Path) -> Campaign | None:
+    """The campaign that a file of reports brings along; a framed one brings none."""
+    if not _is_parquet(path):
+        return None
+    with _opened(Path(path)) as file:
+        return _campaign_of(file.schema_arrow, Path(path), None)
+
+
+def _is_parquet(path: str | Path) -> bool:
+    """Whether a file of reports is Parquet, and not framed; one that is neither is refused."""
     try:
         with open(path, "rb") as file:
             head = file.read(_SNIFFED)
     except OSError as error:
         raise StoreError(f"cannot read reports {path}: {error.strerror}") from None
     if head.startswith(b"PAR1"):
-        return _walk_parquet(Path(path), campaign, block)
+        return True
     if other := _other_kind(head):
         raise StoreError(f"{path} is not a file of reports, but {other}")
-    if campaign is None:
-        raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
-    return _walk_framed(Path(path), campaign, block)
+    return False
 
 
 def _other_kind(head: bytes) -> str:
@@ -108,27 +155,33 @@ def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.T
     ids = pa.FixedSizeBinaryArray.from_buffers(
         pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.whole_ids[start:stop]))]
     )
-    views = _binary_array(Packed.from_matrix(batch.masks[start:stop]))
-    payloads = _binary_array(batch.payloads.slice(start, stop))
+    views = binary_array(Packed.from_matrix(batch.masks[start:stop]))
+    payloads = binary_array(batch.payloads[start:stop])
     return pa.table([ids, pa.array(batch.slots[start:stop]), views, payloads], schema=schema)
 
 
-def _binary_array(strings: Packed) -> pa.Array:
+def binary_array(strings: Packed) -> pa.Array:
+    """Strings as an Arrow column."""
     offsets = (strings.offsets - strings.offsets[0]).astype(np.int32)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(strings.bytes_used))]
     return pa.BinaryArray.from_buffers(pa.binary(), len(strings), buffers)
 
 
-def _walk_parquet(path: Path, campaign: Campaign | None, block: int) -> Iterator[ReportBatch]:
+def _opened(path: Path) -> pa.parquet.ParquetFile:
+    """buffer_size: of a row group of any size, little is held at once."""
     try:
-        file = pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+        return pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
     except (pa.ArrowException, OSError):
         raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
-    with file:
+
+
+def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
+    with _opened(path) as file:
         own = _campaign_of(file.schema_arrow, path, campaign)
+        groups = list(range(within.start, within.stop)) if within else None
         try:
             n_walked = 0
-            for rows in file.iter_batches(batch_size=block, columns=["id", "slot", "view", "payload"]):
+            for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=within is None):
                 n_walked += 1
                 yield _from_arrow(rows, own)
         except (pa.ArrowException, OSError) as error:
@@ -159,10 +212,10 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
     ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].copy()
     ids = ids.reshape(-1, 16)
-    masks = _strings(columns["view"])
+    masks = strings_of(columns["view"])
     n_bytes = campaign.mask_bytes
     right = masks.lengths == n_bytes
-    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), _strings(columns["payload"])
+    slots, payloads = columns["slot"].to_numpy(zero_copy_only=False).copy(), strings_of(columns["payload"])
     if right.all():
         return checked_batch(campaign, ids, slots, masks.matrix().reshape(len(ids), n_bytes), payloads)
     kept = np.flatnonzero(right)
@@ -170,7 +223,8 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     return _with_refused(batch, {Reason.VIEW: int((~right).sum())})
 
 
-def _strings(column: pa.Array) -> Packed:
+def strings_of(column: pa.Array) -> Packed:
+    """The strings of an Arrow column, copied."""
     _, offsets, data = column.buffers()
     starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
     if data is None:
@@ -190,66 +244,13 @@ def _write_framed(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]
     return n_reports
 
 
-def framed_bytes(batch: ReportBatch) -> bytes:
-    """Every report of a batch behind its length, as in a request."""
-    n, n_mask = len(batch), batch.campaign.mask_bytes
-    head = np.empty((n, 2 + HEADER_BYTES + n_mask), dtype=np.uint8)
-    lengths = HEADER_BYTES + n_mask + batch.payloads.lengths
-    head[:, :2] = lengths.astype(">u2").view(np.uint8).reshape(n, 2)
-    head[:, 2] = VERSION
-    head[:, 3:11] = np.frombuffer(batch.campaign.prefix, np.uint8)
-    head[:, 11:27] = batch.whole_ids
-    head[:, 27:31] = batch.slots.astype(">u4").view(np.uint8).reshape(n, 4)
-    head[:, 31:] = batch.masks
-    whole = np.empty(int(lengths.sum()) + 2 * n, dtype=np.uint8)
-    is_head = np.zeros(len(whole), dtype=bool)
-    starts = np.cumsum(lengths + 2) - (lengths + 2)
-    is_head[(starts[:, None] + np.arange(head.shape[1])).reshape(-1)] = True
-    whole[is_head] = head.reshape(-1)
-    whole[~is_head] = batch.payloads.bytes_used
-    return whole.tobytes()
-
-
-def _walk_framed(path: Path, campaign: Campaign, block: int) -> Iterator[ReportBatch]:
+def _walk_framed(path: Path, campaign: Campaign, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
     n_walked = 0
-    with open(path, "rb") as file:
-        while frames := _frames(file, block):
-            n_walked += 1
-            yield from_frames(frames, campaign)
+    for frames in walk_frames(path, block, *((within.start, within.stop) if within else ())):
+        n_walked += 1
+        yield batch_of_frames(frames, campaign)
     if not n_walked:
         yield _empty(campaign)
-
-
-def _frames(file: Any, most: int) -> list[bytes]:
-    """The next reports, not yet looked into; the last may be cut off, and then is too short for its campaign."""
-    frames: list[bytes] = []
-    while len(frames) < most and (prefix := file.read(2)):
-        length = int.from_bytes(prefix) if len(prefix) == 2 else 0
-        frame = file.read(length)
-        frames.append(frame if len(frame) == length and len(prefix) == 2 else b"")
-    return frames
-
-
-def from_frames(frames: list[bytes], campaign: Campaign) -> ReportBatch:
-    """The well-formed ones among these wire bytes, with the others counted by reason."""
-    start = HEADER_BYTES + campaign.mask_bytes
-    refused: Counter[Reason] = Counter()
-    kept = []
-    for frame in frames:
-        if len(frame) < start:
-            refused[Reason.LENGTH] += 1
-        elif frame[0] != VERSION:
-            refused[Reason.VERSION] += 1
-        elif frame[1:9] != campaign.prefix:
-            refused[Reason.CAMPAIGN] += 1
-        else:
-            kept.append(frame)
-    head = np.frombuffer(b"".join(frame[:start] for frame in kept), np.uint8).reshape(len(kept), start)
-    data = np.frombuffer(b"".join(frame[start:] for frame in kept), np.uint8)
-    lengths = np.array([len(frame) - start for frame in kept], dtype=np.int64)
-    slots = head[:, 25:29].copy().view(">u4").reshape(-1).astype(np.uint32)
-    batch = checked_batch(campaign, head[:, 9:25], slots, head[:, HEADER_BYTES:], Packed.from_lengths(data, lengths))
-    return _with_refused(batch, refused)
 
 
 def _empty(campaign: Campaign) -> ReportBatch:
@@ -260,4 +261,16 @@ def _with_refused(batch: ReportBatch, more: dict[Reason, int] | Counter[Reason])
     return replace(batch, refused=dict(Counter(batch.refused) + Counter(more)))
 
 
-__all__ = ["BLOCK_REPORTS", "framed_bytes", "from_frames", "load_reports", "save_reports", "walk_reports"]
+__all__ = [
+    "BLOCK_REPORTS",
+    "Stretch",
+    "binary_array",
+    "campaign_of",
+    "framed_bytes",
+    "from_frames",
+    "load_reports",
+    "save_reports",
+    "stretches_of",
+    "strings_of",
+    "walk_reports",
+]

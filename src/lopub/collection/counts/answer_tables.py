@@ -1,19 +1,24 @@
 """Answers: contingency counts of attributes and pairs, by fold. They hold all that such reports say about these."""
 
+import math
+from itertools import chain, combinations, combinations_with_replacement
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of
-from lopub.collection.counts.columns import add_contingency
-from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables
+from lopub.collection.batch import N_FOLDS, ReportBatch
+from lopub.collection.counts.columns import add_cells, add_contingency
+from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables, Tally
 from lopub.contract.campaign import Campaign
 from lopub.contract.view import View
 from lopub.laws import ANSWERS, bulk_of
+from lopub.laws.records import padded_views
 
 CHUNK = 2**16
 """Reports whose answers are spread out at once."""
+MOST_CELLS = 2**21
+"""Of all views that are counted cell by cell: 16 MiB, about what a processor's caches hold."""
 
 
 class AnswerTables(Form):
@@ -23,23 +28,12 @@ class AnswerTables(Form):
     holds_all: ClassVar[bool] = True
 
     def tables(self, batch: ReportBatch) -> Tables:
-        total: dict[Key, Table] = {}
-        for start in range(0, len(batch), CHUNK):
-            block = batch[start : start + CHUNK] if len(batch) > CHUNK else batch
-            for key, table in self._tables_of_chunk(block):
-                total[key] = total[key] + table if key in total else table
-        yield from sorted(total.items())
+        tally = self.tally(batch.campaign)
+        tally.add(batch)
+        return tally.tables()
 
-    def _tables_of_chunk(self, batch: ReportBatch) -> Tables:
-        answers, folds = bulk_of(batch.campaign.mechanism).answers(batch), folds_of(digests_of(batch.ids))
-        sizes = np.array(batch.campaign.domain.sizes)
-        starts, keys, n_cells = _table_starts(batch, answers.noise, answers.noises, sizes)
-        flat = np.zeros(n_cells, dtype=np.int64)
-        add_contingency(answers.values, folds, answers.noise, starts, sizes, flat)
-        for part, noise, start in keys:
-            shape = self.shape(batch.campaign, (part, noise))
-            counts = flat[start : start + int(np.prod(shape))].reshape(shape)
-            yield (part, noise), Table(int(counts.sum()), counts.copy())
+    def tally(self, campaign: Campaign) -> Tally:
+        return CellTally(campaign) if campaign.jointly else AnswerTally(campaign)
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
         return (N_FOLDS, *(campaign.domain.sizes[position] for position in key[0]))
@@ -69,20 +63,99 @@ class AnswerTables(Form):
         return seen
 
 
-def _table_starts(
-    batch: ReportBatch, noise: NDArray[np.int64], noises: tuple[int, ...], sizes: NDArray[np.int64]
-) -> tuple[Integers, list[tuple[View, int, int]], int]:
-    """Where each table that some view needs begins; the tables as (attributes, noise, start); and the cells of all."""
-    covered = np.zeros((len(batch.views), len(sizes)), dtype=np.int64)
-    for number, view in enumerate(batch.views):
-        covered[number, list(view)] = 1
-    starts = np.full((len(noises), len(sizes), len(sizes)), -1, dtype=np.int64)
-    keys: list[tuple[View, int, int]] = []
-    n_cells = 0
-    for index, value in enumerate(noises):
-        views = np.unique(batch.view_index[noise == index])
-        for a, b in np.argwhere(np.triu(covered[views].T @ covered[views])).tolist():
-            starts[index, a, b] = n_cells
-            keys.append(((a,) if a == b else (a, b), value, n_cells))
-            n_cells += N_FOLDS * int(sizes[a] if a == b else sizes[a] * sizes[b])
-    return starts, keys, n_cells
+class AnswerTally(Tally):
+    """One array of all cells, in which a table begins where the first report that needs it was met."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._sizes = np.array(campaign.domain.sizes, dtype=np.int64)
+        self._noises: dict[int, int] = {}
+        self._met: set[tuple[View, int]] = set()
+        self._starts = np.empty((0, len(self._sizes), len(self._sizes)), dtype=np.int64)
+        self._place_of: dict[Key, int] = {}
+        self._flat: Integers = np.zeros(0, dtype=np.int64)
+
+    def add(self, batch: ReportBatch) -> None:
+        for start in range(0, len(batch), CHUNK):
+            self._add_chunk(batch[start : start + CHUNK] if len(batch) > CHUNK else batch)
+
+    def _add_chunk(self, batch: ReportBatch) -> None:
+        answers = bulk_of(batch.campaign.mechanism).answers(batch)
+        numbers = np.array([self._noises.setdefault(noise, len(self._noises)) for noise in answers.noises], dtype=np.int64)
+        self._make_room(batch, answers.noise, answers.noises)
+        noise, views = numbers[answers.noise], padded_views(batch.views)
+        add_contingency(answers.values, batch.view_index, views, batch.folds, noise, self._starts, self._sizes, self._flat)
+
+    def _make_room(self, batch: ReportBatch, noise: NDArray[np.int64], noises: tuple[int, ...]) -> None:
+        """Places for the tables of views that were not met before."""
+        rows = np.full(len(batch.views), -1, dtype=np.int64)
+        rows[batch.view_index] = np.arange(len(batch))
+        used = {(view, noises[noise[row]]) for view, row in zip(batch.views, rows.tolist(), strict=True) if row >= 0}
+        if used <= self._met:
+            return
+        d, n_cells = len(self._sizes), len(self._flat)
+        more = np.full((len(self._noises) - len(self._starts), d, d), -1, dtype=np.int64)
+        self._starts = np.concatenate([self._starts, more])
+        for view, value in sorted(used - self._met):
+            for a, b in combinations_with_replacement(view, 2):
+                key = ((a,) if a == b else (a, b), value)
+                if key not in self._place_of:
+                    self._place_of[key] = self._starts[self._noises[value], a, b] = n_cells
+                    n_cells += math.prod(FORM.shape(self._campaign, key))
+        self._flat = np.concatenate([self._flat, np.zeros(n_cells - len(self._flat), dtype=np.int64)])
+        self._met |= used
+
+    def tables(self) -> Tables:
+        for key, start in sorted(self._place_of.items()):
+            shape = FORM.shape(self._campaign, key)
+            counts = self._flat[start : start + math.prod(shape)].reshape(shape)
+            yield key, Table(int(counts.sum()), counts.copy())
+
+
+class CellTally(Tally):
+    """Jointly randomized: how often each cell of a view was named, in one step for each report; the tables are sums of that.
+    Where views and cells are too many, the reports are counted attribute by attribute."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._starts: dict[View, int] = {}
+        self._flat: Integers = np.zeros(0, dtype=np.int64)
+        self._others = AnswerTally(campaign)
+
+    def add(self, batch: ReportBatch) -> None:
+        if not self._make_room(batch.views):
+            self._others.add(batch)
+            return
+        starts = np.array([self._starts[view] for view in batch.views], dtype=np.int64)
+        n_cells = np.array([math.prod(self._shape(view)) for view in batch.views], dtype=np.int64)
+        for start in range(0, len(batch), CHUNK):
+            block = batch[start : start + CHUNK] if len(batch) > CHUNK else batch
+            add_cells(block.cells(), block.folds, block.view_index, starts, n_cells, self._flat)
+
+    def _make_room(self, views: tuple[View, ...]) -> bool:
+        """Whether all of these views have their place now."""
+        met = [view for view in views if view not in self._starts]
+        ends = np.cumsum([len(self._flat), *(N_FOLDS * math.prod(self._shape(view)) for view in met)], dtype=object)
+        if ends[-1] > MOST_CELLS:
+            return False
+        self._starts |= dict(zip(met, ends[:-1].tolist(), strict=True))
+        self._flat = np.concatenate([self._flat, np.zeros(ends[-1] - len(self._flat), dtype=np.int64)]) if met else self._flat
+        return True
+
+    def _shape(self, view: View) -> tuple[int, ...]:
+        return tuple(self._campaign.domain.sizes[position] for position in view)
+
+    def tables(self) -> Tables:
+        total = dict(self._others.tables())
+        for view, start in sorted(self._starts.items()):
+            shape = self._shape(view)
+            noise = math.prod(shape)
+            seen = self._flat[start : start + N_FOLDS * noise].reshape(N_FOLDS, *shape)
+            for part in chain(combinations(range(len(view)), 1), combinations(range(len(view)), 2)):
+                counts = seen.sum(axis=tuple(1 + axis for axis in range(len(view)) if axis not in part))
+                key, table = (tuple(view[axis] for axis in part), noise), Table(int(counts.sum()), counts)
+                total[key] = total[key] + table if key in total else table
+        yield from sorted(total.items())
+
+
+FORM = AnswerTables()

@@ -10,7 +10,7 @@ import numpy as np
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.columns import WORDS, Columns, add_overlaps, lay_columns
-from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables
+from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables, Tally
 from lopub.collection.counts.view_bits import ones_of
 from lopub.contract.campaign import Campaign
 from lopub.laws import ATTRIBUTE_BITS, bulk_of
@@ -22,7 +22,12 @@ class AttributeBits(Form):
     name: ClassVar[str] = ATTRIBUTE_BITS
 
     def tables(self, batch: ReportBatch) -> Tables:
-        return _overlaps(batch)
+        tally = self.tally(batch.campaign)
+        tally.add(batch)
+        return tally.tables()
+
+    def tally(self, campaign: Campaign) -> Tally:
+        return OverlapTally(campaign)
 
     def single_tables(self, batch: ReportBatch) -> Tables:
         found: dict[Key, Table] = {}
@@ -49,21 +54,34 @@ class AttributeBits(Form):
         return seen
 
 
-def _overlaps(batch: ReportBatch) -> Tables:
+class OverlapTally(Tally):
     """For each size of view, the overlaps of all columns; what a report does not cover is zero there, and adds nothing."""
-    for noise in sorted({len(view) for view in batch.views}):
-        numbers = [number for number, view in enumerate(batch.views) if len(view) == noise]
-        starts = _column_starts(batch.campaign, noise)
-        together = np.zeros((int(starts[-1]), int(starts[-1])), dtype=np.int64)
-        tiles = chain.from_iterable(_tiles(batch, number, starts) for number in numbers)
-        _add_tiles(tiles, starts, together)
-        n_together = covered_together(batch, numbers)
-        for a in range(len(starts) - 1):
-            mine = slice(starts[a], starts[a + 1])
-            yield ((a,), noise), Table(int(n_together[a, a]), np.diagonal(together)[mine].copy())
-        for a, b in combinations(range(len(starts) - 1), 2):
-            pair = together[starts[a] : starts[a + 1], starts[b] : starts[b + 1]]
-            yield ((a, b), noise), Table(int(n_together[a, b]), pair.copy())
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._overlaps: dict[int, Integers] = {}
+        self._n_together: dict[int, Integers] = {}
+
+    def add(self, batch: ReportBatch) -> None:
+        for noise in sorted({len(view) for view in batch.views}):
+            numbers = [number for number, view in enumerate(batch.views) if len(view) == noise]
+            starts, n_together = _column_starts(self._campaign, noise), covered_together(batch, numbers)
+            if noise not in self._overlaps:
+                self._overlaps[noise] = np.zeros((int(starts[-1]), int(starts[-1])), dtype=np.int64)
+                self._n_together[noise] = np.zeros_like(n_together)
+            tiles = chain.from_iterable(_tiles(batch, number, starts) for number in numbers)
+            _add_tiles(tiles, starts, self._overlaps[noise])
+            self._n_together[noise] += n_together
+
+    def tables(self) -> Tables:
+        for noise, together in sorted(self._overlaps.items()):
+            starts, n_together = _column_starts(self._campaign, noise), self._n_together[noise]
+            for a in range(len(starts) - 1):
+                mine = slice(starts[a], starts[a + 1])
+                yield ((a,), noise), Table(int(n_together[a, a]), np.diagonal(together)[mine].copy())
+            for a, b in combinations(range(len(starts) - 1), 2):
+                pair = together[starts[a] : starts[a + 1], starts[b] : starts[b + 1]]
+                yield ((a, b), noise), Table(int(n_together[a, b]), pair.copy())
 
 
 def _column_starts(campaign: Campaign, noise: int) -> Integers:

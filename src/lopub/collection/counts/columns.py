@@ -90,27 +90,37 @@ def add_overlaps(columns: Columns, ends: NDArray[np.int64], low: int, high: int,
 @compiled
 def add_contingency(
     values: NDArray[np.int32],
+    view_index: NDArray[np.int32],
+    views: NDArray[np.int64],
     folds: NDArray[np.int8],
     noise: NDArray[np.int64],
     starts: NDArray[np.int64],
     sizes: NDArray[np.int64],
     flat: NDArray[np.int64],
 ) -> None:
-    """Count every report in the tables of its attributes and of their pairs. starts: shape (n_noises, d, d), where in `flat` the
-    table (fold, cells) of two attributes begins, or of one on the diagonal."""
-    n, d = values.shape
-    covered = np.empty(d, dtype=np.int64)
-    for row in range(n):
-        n_covered = 0
-        for position in range(d):
-            if values[row, position] >= 0:
-                covered[n_covered] = position
-                n_covered += 1
-        start = starts[noise[row]]
-        for i in range(n_covered):
-            a = covered[i]
+    """Count every report in the tables of its attributes and of their pairs. views: see `padded_views`; starts: shape (n_noises,
+    d, d), where in `flat` the table (fold, cells) of two attributes begins, or of one on the diagonal."""
+    for row in range(len(values)):
+        start, view = starts[noise[row]], views[view_index[row]]
+        for i in range(1, view[0] + 1):
+            a = view[i]
             place = folds[row] * sizes[a] + values[row, a]
             flat[start[a, a] + place] += 1
-            for k in range(i + 1, n_covered):
-                b = covered[k]
+            for k in range(i + 1, view[0] + 1):
+                b = view[k]
                 flat[start[a, b] + place * sizes[b] + values[row, b]] += 1
+
+
+@compiled
+def add_cells(
+    cells: NDArray[np.int64],
+    folds: NDArray[np.int8],
+    view_index: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    n_cells: NDArray[np.int64],
+    flat: NDArray[np.int64],
+) -> None:
+    """Count every report's cell. starts, n_cells: of each view, where in `flat` its table (fold, cell) begins, and its cells."""
+    for row in range(len(cells)):
+        view = view_index[row]
+        flat[starts[view] + folds[row] * n_cells[view] + cells[row]] += 1

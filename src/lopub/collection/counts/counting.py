@@ -1,11 +1,14 @@
 """One pass over blocks of reports: their counts."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Tables, form_of
-from lopub.errors import DomainError, checks_options
+from lopub.contract.campaign import Campaign
+from lopub.errors import CampaignError, DomainError, Reason, checks_options
 
 
 @checks_options
@@ -14,22 +17,30 @@ def count(reports: ReportBatch | Iterable[ReportBatch], *, done: Callable[[int],
 
     done: told after every block how many reports are counted.
     """
-    total: Counts | None = None
-    for block in [reports] if isinstance(reports, ReportBatch) else reports:
-        counted = _counts(block, form_of(block.campaign).tables(block))
-        total = counted if total is None else total + counted
-        if done:
-            done(len(total))
-    if total is None:
+    blocks = iter([reports] if isinstance(reports, ReportBatch) else reports)
+    first = next(blocks, None)
+    if first is None:
         raise DomainError("no batches to count")
-    return total
+    campaign, n_reports, refused = first.campaign, 0, Counter[Reason]()
+    tally = form_of(campaign).tally(campaign)
+    for block in chain([first], blocks):
+        if block.campaign.id != campaign.id:
+            raise CampaignError(
+                f"reports of campaign {block.campaign.id[:16]}… cannot be counted with those of {campaign.id[:16]}…"
+            )
+        tally.add(block)
+        n_reports += len(block)
+        refused += Counter(block.refused)
+        if done:
+            done(n_reports)
+    return _counts(campaign, n_reports, refused, tally.tables())
 
 
 def count_singly(batch: ReportBatch) -> Counts:
     """The counts without the overlaps of two bits: of many attributes these take most of the room and of the time."""
-    return _counts(batch, form_of(batch.campaign).single_tables(batch))
+    return _counts(batch.campaign, len(batch), batch.refused, form_of(batch.campaign).single_tables(batch))
 
 
-def _counts(batch: ReportBatch, tables: Tables) -> Counts:
+def _counts(campaign: Campaign, n_reports: int, refused: Mapping[Reason, int], tables: Tables) -> Counts:
     used = {key: table for key, table in tables if table.n_reports}
-    return Counts(campaign=batch.campaign, n_reports=len(batch), tables=dict(sorted(used.items())), refused=dict(batch.refused))
+    return Counts(campaign=campaign, n_reports=n_reports, tables=dict(sorted(used.items())), refused=dict(refused))

@@ -29,6 +29,8 @@ class Counts:
     n_reports: int
     tables: Mapping[Key, Table]
     refused: Mapping[Reason, int] = field(default_factory=dict)
+    n_repeated: int = 0
+    """Reports that were left out because the same report was counted already; not kept in files."""
 
     def __len__(self) -> int:
         return self.n_reports
@@ -51,6 +53,7 @@ class Counts:
             n_reports=self.n_reports + other.n_reports,
             tables=dict(sorted(tables.items())),
             refused=dict(Counter(self.refused) + Counter(other.refused)),
+            n_repeated=self.n_repeated + other.n_repeated,
         )
 
     def noises(self, part: View) -> tuple[int, ...]:

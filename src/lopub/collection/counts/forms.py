@@ -1,7 +1,7 @@
 """What is counted of reports. There are three forms, each in a file of its own; a mechanism's law says which one it takes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -33,6 +33,33 @@ class Table:
 Tables = Iterator[tuple[Key, Table]]
 
 
+class Tally(ABC):
+    """The tables of one form while they grow: reports are added block by block, and let go."""
+
+    @abstractmethod
+    def add(self, batch: ReportBatch) -> None:
+        """Count these reports, too."""
+
+    @abstractmethod
+    def tables(self) -> Tables:
+        """All tables of the reports so far."""
+
+
+class Sums(Tally):
+    """Tables made of every block, and added up."""
+
+    def __init__(self, tables_of: Callable[[ReportBatch], Tables]) -> None:
+        self._tables_of = tables_of
+        self._total: dict[Key, Table] = {}
+
+    def add(self, batch: ReportBatch) -> None:
+        for key, table in self._tables_of(batch):
+            self._total[key] = self._total[key] + table if key in self._total else table
+
+    def tables(self) -> Tables:
+        yield from self._total.items()
+
+
 class Form(ABC):
     """One way to count the reports of a campaign in integers that add up."""
 
@@ -50,6 +77,10 @@ class Form(ABC):
     @abstractmethod
     def tables(self, batch: ReportBatch) -> Tables:
         """All tables of a batch."""
+
+    def tally(self, campaign: Campaign) -> Tally:
+        """All tables of batches that come one by one; by default those of each, added up."""
+        return Sums(self.tables)
 
     def single_tables(self, batch: ReportBatch) -> Tables:
         """At least the tables of attributes, or of whole views, where that is much less work than all."""

@@ -1,0 +1,123 @@
+"""Dask: every part is a task, parcels go from worker to worker, and counts add up in a tree. What a worker had when it was lost
+is done again by another one."""
+
+import logging
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from distributed import Client, Future, LocalCluster, as_completed
+from distributed.client import FutureCancelledError
+from distributed.scheduler import KilledWorker
+
+from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Part, Sent
+from lopub.errors import EngineError
+
+TOGETHER = 8
+"""Results that are merged at once."""
+PATIENCE = 15
+"""Seconds that a cluster has to answer."""
+
+
+class DaskEngine(Engine):
+    """A client of a cluster; the cluster, too, where it was started here."""
+
+    name: ClassVar[str] = "dask"
+
+    def __init__(self, client: Client, *, closing: Sequence[Any] = ()) -> None:
+        self._client = client
+        self._closing = closing
+
+    @classmethod
+    def at(cls, address: str | None) -> "DaskEngine":
+        if address is None:
+            return cls.here()
+        try:
+            client = Client(address, timeout=PATIENCE, set_as_default=False)
+        except (OSError, ValueError, TimeoutError):
+            raise EngineError(f"engine dask cannot be reached at {address}; is its scheduler running?") from None
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            client.close()
+            raise EngineError(f"engine dask has no workers at {address}; start some") from None
+        return cls(client, closing=[client])
+
+    @classmethod
+    def here(cls, n_workers: int | None = None, *, memory_limit: str | int = "auto") -> "DaskEngine":
+        """On a cluster of its own, a process for each core."""
+        cluster = LocalCluster(
+            n_workers=n_workers or len(os.sched_getaffinity(0)),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # a port that is free
+            memory_limit=memory_limit,
+            silence_logs=logging.CRITICAL,
+        )
+        client = Client(cluster, set_as_default=False)
+        return cls(client, closing=[client, cluster])
+
+    @property
+    def address(self) -> str:
+        return str(self._client.scheduler_info()["address"])
+
+    @property
+    def n_workers(self) -> int:
+        return max(1, int(sum(self._client.nthreads().values())))
+
+    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+        try:
+            return self._exchange(parts, job, done)
+        except (KilledWorker, FutureCancelledError):
+            raise EngineError("engine dask lost its workers again and again; they may need more memory, or more parts") from None
+        except ImportError:
+            raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
+
+    def _exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+        given = self._client.scatter(job, broadcast=True, hash=False)
+        sent = [self._submit(_split, given, part) for part in parts]
+        results = [self._submit(_result, each) for each in sent]
+        parcels = [[self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)]
+        gathered = [self._submit(_gather, given, of_range) for of_range in parcels]
+        for n_done, future in enumerate(as_completed(list(sent), loop=self._client.loop), start=1):
+            if future.status == "error":
+                future.result()  # raises what the part raised
+            done(n_done, len(parts))
+        del sent, parcels
+        found = [each for each in self._client.gather(gathered) if each is not None]
+        return Exchanged(self._merged(given, results), found)
+
+    def _merged(self, job: "Future[Job]", results: "list[Future[bytes]]") -> bytes:
+        """In a tree, on the workers."""
+        while len(results) > 1:
+            results = [self._submit(_merge, job, results[at : at + TOGETHER]) for at in range(0, len(results), TOGETHER)]
+        merged: bytes = results[0].result()
+        return merged
+
+    def _submit(self, function: Any, *arguments: Any) -> "Future[Any]":
+        return self._client.submit(function, *arguments, pure=False)
+
+    def close(self) -> None:
+        for each in self._closing:
+            each.close()
+
+
+def _split(job: Job, part: Part) -> Sent:
+    return job.split(part)
+
+
+def _result(sent: Sent) -> bytes:
+    return sent.result
+
+
+def _parcel(sent: Sent, number: int) -> bytes | None:
+    return sent.parcels.get(number)
+
+
+def _gather(job: Job, parcels: list[bytes | None]) -> bytes | None:
+    found = [parcel for parcel in parcels if parcel is not None]
+    return job.gather(found) if found else None
+
+
+def _merge(job: Job, results: list[bytes]) -> bytes:
+    return job.merge(results)

@@ -1,0 +1,83 @@
+"""This machine: a loop on one core, or threads on all of them. The loops are compiled and let go of Python's lock, so threads do
+as well as processes, share what is loaded, and leave nothing behind where the process is killed."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import IO, ClassVar
+
+from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Part, Sent
+from lopub.errors import DomainError, StoreError
+
+IN_MEMORY = 2**26
+"""Bytes of parcels that are held before they go to a file."""
+
+
+class LocalEngine(Engine):
+    """n_workers: threads; by default one for each core that the process may use."""
+
+    name: ClassVar[str] = "local"
+    keys_at_once: ClassVar[int] = 2**22
+
+    def __init__(self, n_workers: int | None = None) -> None:
+        if n_workers is not None and n_workers < 1:
+            raise DomainError(f"n_workers must be at least 1, got {n_workers}")
+        self._n_workers = n_workers or len(os.sched_getaffinity(0))
+
+    @property
+    def n_workers(self) -> int:
+        return self._n_workers
+
+    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+        merged = b""
+        with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
+            parcels = Parcels(file)
+            for n_done, (number, sent) in enumerate(self._split(parts, job), start=1):
+                merged = job.merge([merged, sent.result]) if merged else sent.result
+                parcels.put(number, sent)
+                done(n_done, len(parts))
+            return Exchanged(merged, [job.gather(parcels.of(number)) for number in parcels.ranges()])
+
+    def _split(self, parts: Sequence[Part], job: Job) -> Iterator[tuple[int, Sent]]:
+        """What comes of every part, with its number, as soon as it is there."""
+        if self._n_workers == 1:
+            yield from ((number, job.split(part)) for number, part in enumerate(parts))
+            return
+        pool = ThreadPoolExecutor(self._n_workers)
+        try:
+            number_of: dict[Future[Sent], int] = {pool.submit(job.split, part): k for k, part in enumerate(parts)}
+            for future in as_completed(list(number_of)):
+                yield number_of.pop(future), future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class Parcels:
+    """What parts sent to ranges, one behind the other in a file. It has no name, and goes when the process goes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._places: dict[int, list[tuple[int, int, int]]] = {}
+        self._end = 0
+
+    def put(self, number: int, sent: Sent) -> None:
+        try:
+            self._file.seek(self._end)
+            for of_range, parcel in sorted(sent.parcels.items()):
+                self._file.write(parcel)
+                self._places.setdefault(of_range, []).append((number, self._end, len(parcel)))
+                self._end += len(parcel)
+        except OSError as error:
+            raise StoreError(f"cannot write to the temporary directory {tempfile.gettempdir()}: {error.strerror}") from None
+
+    def ranges(self) -> list[int]:
+        return sorted(self._places)
+
+    def of(self, of_range: int) -> list[bytes]:
+        """In the order of the parts."""
+        found = []
+        for _, start, length in sorted(self._places[of_range]):
+            self._file.seek(start)
+            found.append(self._file.read(length))
+        return found

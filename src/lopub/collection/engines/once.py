@@ -1,0 +1,170 @@
+"""Each report once, however the source is cut.
+
+A report that stands twice is counted once; of two that differ under one id the first is counted and the other refused. First is
+what comes first in the source: by the order of the files as they are named, and then by the place in the file. So neither the
+number of parts nor the order in which they are done changes anything.
+
+The first exchange counts every part as it is, and sends the keys of its reports (the first 8 bytes of the SHA-256 of their ids)
+to ranges of keys, where those that are met twice are found. Most sources have none, and that is all. Where there are some, a
+second exchange sends the reports under such keys, and a few others, to ranges; there the later ones are counted, and taken off.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.batch import ReportBatch
+from lopub.collection.batch.repeats import Keys, in_sieve, shared_keys, sieve_of, thinned
+from lopub.collection.batch.storage import BLOCK_REPORTS
+from lopub.collection.counts import Counts, Table, count
+from lopub.collection.engines.base import Done, Engine, Part, Sent, Source
+from lopub.collection.engines.files import campaign_from
+from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
+from lopub.contract.campaign import Campaign
+from lopub.errors import DomainError, Reason
+
+PART_REPORTS = 2**20
+"""Reports of a part, unless somebody says into how many parts a source is cut."""
+PARTS_A_WORKER = 4
+"""At least, so that workers end at about the same time."""
+MOST_SIEVE_BITS = 2**27
+"""16 MiB. With more repeated reports than it can tell apart, more reports go through the second exchange, up to all of them."""
+RANGE_BYTES = 2**24
+"""Of reports that one range of the second exchange has, about; to compare and count them takes ten times as much memory."""
+MOST_RANGES = 2**15
+
+
+def count_source(
+    source: Source,
+    engine: Engine,
+    *,
+    n_partitions: int | None = None,
+    trusted_distinct: bool = False,
+    done: Done = lambda n_done, n: None,
+) -> Counts:
+    """The counts of all reports of a source, each once; the same on every engine and for every number of parts.
+
+    trusted_distinct: the source itself has every report once, as a store does; nobody looks for repeated ones.
+    """
+    if n_partitions is not None and n_partitions < 1:
+        raise DomainError(f"n_partitions must be at least 1, got {n_partitions}")
+    campaign, n_reports = source.campaign, source.n_reports
+    usual = max(-(-n_reports // PART_REPORTS), min(PARTS_A_WORKER * engine.n_workers, -(-n_reports // BLOCK_REPORTS)), 1)
+    parts = source.parts(n_partitions or usual)
+    n_ranges = 0 if trusted_distinct else min(MOST_RANGES, 1 + n_reports // engine.keys_at_once)
+    first = engine.exchange(parts, CountParts(campaign.canonical_bytes, n_ranges), done)
+    total = counts_of_bytes(first.result, campaign)
+    shared = np.concatenate([np.zeros(0, dtype=np.uint64), *(np.frombuffer(keys, np.uint64) for keys in first.gathered)])
+    if not len(shared):
+        return total
+    sieve = sieve_of(shared, MOST_SIEVE_BITS)
+    n_suspects = min(n_reports, 3 * len(shared) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
+    n_ranges = min(MOST_RANGES, 1 + n_suspects * campaign.longest_report // RANGE_BYTES)
+    second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), done)
+    for repeated in (second.result, *second.gathered):
+        total = without(total, counts_of_bytes(repeated, campaign))
+    return total
+
+
+@dataclass(frozen=True)
+class CountParts:
+    """The first exchange. n_ranges: of keys; 0 where nobody looks for repeated reports."""
+
+    campaign_bytes: bytes
+    n_ranges: int
+
+    def split(self, part: Part) -> Sent:
+        keys: list[Keys] = []
+        counts = count(self._noted(part.walk(), keys))
+        return Sent(bytes_of_counts(counts), self._parcels(np.concatenate(keys)) if keys else {})
+
+    def _noted(self, batches: Iterable[ReportBatch], keys: list[Keys]) -> Iterator[ReportBatch]:
+        for batch in batches:
+            if self.n_ranges:
+                keys.append(batch.digests)
+            yield batch
+
+    def _parcels(self, keys: Keys) -> dict[int, bytes]:
+        """A key that many reports of the part share goes out twice, which is enough to be found."""
+        keys = thinned(keys)
+        return {number: keys[rows].tobytes() for number, rows in by_range(keys, self.n_ranges)}
+
+    def merge(self, results: Sequence[bytes]) -> bytes:
+        return _merged(results, campaign_from(self.campaign_bytes))
+
+    def gather(self, parcels: Sequence[bytes]) -> bytes:
+        return shared_keys(np.concatenate([np.frombuffer(parcel, np.uint64) for parcel in parcels])).tobytes()
+
+
+@dataclass(frozen=True)
+class FindRepeats:
+    """The second exchange. What it gives are counts of the reports that are to be taken off, with how many are refused."""
+
+    campaign_bytes: bytes
+    n_ranges: int
+    sieve: bytes
+
+    def split(self, part: Part) -> Sent:
+        sieve = np.frombuffer(self.sieve, np.uint64)
+        batch = ReportBatch.joined(each[in_sieve(each.digests, sieve)] for each in part.walk())
+        later, first, same = batch.repeated()
+        again, times = later[same], np.ones(len(batch), dtype=np.int64)
+        np.add.at(times, first[same], 1)
+        times[again] = 0  # they are as many as the first one says
+        kept = np.flatnonzero(times)
+        parcels = {
+            number: bytes_of_reports(batch[kept[rows]], times[kept[rows]])
+            for number, rows in by_range(batch.digests[kept], self.n_ranges)
+        }
+        return Sent(bytes_of_counts(count(batch[again])), parcels)
+
+    def merge(self, results: Sequence[bytes]) -> bytes:
+        return _merged(results, campaign_from(self.campaign_bytes))
+
+    def gather(self, parcels: Sequence[bytes]) -> bytes:
+        campaign = campaign_from(self.campaign_bytes)
+        batches, times = zip(*(reports_of_bytes(parcel, campaign) for parcel in parcels), strict=True)
+        batch, n_times = ReportBatch.joined(iter(batches)), np.concatenate(times)
+        later, _, same = batch.repeated()
+        counts = count(batch[later])
+        conflicts = int(n_times[later[~same]].sum())
+        return bytes_of_counts(
+            Counts(
+                campaign=campaign,
+                n_reports=counts.n_reports,
+                tables=counts.tables,
+                refused=Counter({Reason.CONFLICT: conflicts}) if conflicts else {},
+            )
+        )
+
+
+def by_range(keys: Keys, n_ranges: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """The rows of each range of keys that has any, in their order."""
+    ranges = ((keys >> np.uint64(32)) * np.uint64(n_ranges) >> np.uint64(32)).astype(np.uint16)
+    order = np.argsort(ranges, kind="stable")
+    ends = np.cumsum(np.bincount(ranges, minlength=n_ranges))
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        if start < end:
+            yield number, order[start:end]
+
+
+def without(counts: Counts, others: Counts) -> Counts:
+    """The counts of the reports that are left when others are taken off; those that were refused add up."""
+    tables = dict(counts.tables)
+    for key, table in others.tables.items():
+        tables[key] = Table(tables[key].n_reports - table.n_reports, tables[key].counts - table.counts)
+    return Counts(
+        campaign=counts.campaign,
+        n_reports=counts.n_reports - others.n_reports,
+        tables={key: table for key, table in sorted(tables.items()) if table.n_reports},
+        refused=dict(Counter(counts.refused) + Counter(others.refused)),
+        n_repeated=counts.n_repeated + others.n_reports - others.refused.get(Reason.CONFLICT, 0),
+    )
+
+
+def _merged(results: Sequence[bytes], campaign: Campaign) -> bytes:
+    first, *others = (counts_of_bytes(result, campaign) for result in results)
+    return bytes_of_counts(sum(others, start=first))

@@ -30,27 +30,32 @@ class LocalEngine(Engine):
         return self._n_workers
 
     def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
-        merged = b""
-        with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
-            parcels = Parcels(file)
-            for n_done, (number, sent) in enumerate(self._split(parts, job), start=1):
-                merged = job.merge([merged, sent.result]) if merged else sent.result
-                parcels.put(number, sent)
-                done(n_done, len(parts))
-            return Exchanged(merged, [job.gather(parcels.of(number)) for number in parcels.ranges()])
+        merged, pool = b"", ThreadPoolExecutor(self._n_workers)
+        try:
+            with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
+                parcels = Parcels(file)
+                for n_done, (number, sent) in enumerate(self._split(parts, job, pool), start=1):
+                    merged = job.merge([merged, sent.result]) if merged else sent.result
+                    parcels.put(number, sent)
+                    done(n_done, len(parts))
+                return Exchanged(merged, list(self._gathered(parcels, job, pool)))
+        finally:
+            pool.shutdown(cancel_futures=True)  # where something went wrong, what has not begun does not begin
 
-    def _split(self, parts: Sequence[Part], job: Job) -> Iterator[tuple[int, Sent]]:
-        """What comes of every part, with its number, as soon as it is there."""
+    def _split(self, parts: Sequence[Part], job: Job, pool: ThreadPoolExecutor) -> Iterator[tuple[int, Sent]]:
+        """What comes of every part, with its number, as soon as it is there; on one core, in this thread."""
         if self._n_workers == 1:
             yield from ((number, job.split(part)) for number, part in enumerate(parts))
             return
-        pool = ThreadPoolExecutor(self._n_workers)
-        try:
-            number_of: dict[Future[Sent], int] = {pool.submit(job.split, part): k for k, part in enumerate(parts)}
-            for future in as_completed(list(number_of)):
-                yield number_of.pop(future), future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        number_of: dict[Future[Sent], int] = {pool.submit(job.split, part): number for number, part in enumerate(parts)}
+        for future in as_completed(list(number_of)):
+            yield number_of.pop(future), future.result()
+
+    def _gathered(self, parcels: "Parcels", job: Job, pool: ThreadPoolExecutor) -> Iterator[bytes]:
+        """Of as many ranges at a time as there are workers, so that few parcels are held."""
+        ranges = parcels.ranges()
+        for start in range(0, len(ranges), self._n_workers):
+            yield from pool.map(job.gather, [parcels.of(number) for number in ranges[start : start + self._n_workers]])
 
 
 class Parcels:

@@ -27,6 +27,8 @@ SECONDS_BETWEEN_LOOKS = 0.5
 TOGETHER = 8
 """Results that are merged at once."""
 HERE = {
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # Java passes bytes on: it should start quickly
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "16",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",

@@ -31,7 +31,7 @@ try:
 except ImportError:  # an older floor plan
     from lopub.batch import ReportBatch
     from lopub.counts import count
-def counted(path): return count(ReportBatch.read(path))
+def counted(path): return count((getattr(ReportBatch, "load", None) or ReportBatch.read)(path))
 """
 TIMED = """
 import hashlib, json, resource, sys, time

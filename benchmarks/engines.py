@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from client import adult_shaped
-from lopub import Dataset, ReportBatch, Terms, Wish, make_campaign
-from lopub.collection.batch import write_reports
+from lopub import CampaignRequest, Dataset, ReportBatch, Terms, make_campaign
+from lopub.collection.batch import save_reports
 from lopub.collection.engines import Engine, FileSource, LocalEngine, count_source
 from lopub.collection.engines.passing import bytes_of_counts
 from lopub.collection.simulation import simulate
@@ -32,7 +32,7 @@ RESULTS = Path(__file__).parent / "results" / "engines.csv"
 
 def crowd(n: int, first: int = 0) -> Iterator[ReportBatch]:
     """Reports of n people, a block at a time, each block with a seed of its own, and so with ids of its own."""
-    campaign = make_campaign(adult_shaped(), Terms(name="bench"), Wish(epsilon=8))
+    campaign = make_campaign(adult_shaped(), Terms(name="bench"), CampaignRequest(epsilon=8))
     for number, start in enumerate(range(0, n, BLOCK), start=first):
         rng, size = np.random.default_rng(number), min(BLOCK, n - start)
         codes = np.stack([rng.integers(0, k, size, dtype=np.uint16) for k in campaign.domain.sizes], axis=1)
@@ -40,8 +40,8 @@ def crowd(n: int, first: int = 0) -> Iterator[ReportBatch]:
 
 
 def write_crowd(path: Path, n: int, first: int = 0) -> None:
-    campaign = make_campaign(adult_shaped(), Terms(name="bench"), Wish(epsilon=8))
-    write_reports(path, campaign, crowd(n, first))
+    campaign = make_campaign(adult_shaped(), Terms(name="bench"), CampaignRequest(epsilon=8))
+    save_reports(path, campaign, crowd(n, first))
 
 
 def files_of(folder: Path, n: int) -> list[Path]:

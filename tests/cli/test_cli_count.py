@@ -191,9 +191,9 @@ def test_a_file_without_any_report_of_the_campaign_is_refused_and_nothing_is_wri
 def test_a_directory_a_pattern_and_a_parquet_file_need_no_campaign_file(collected: Path, tmp_path: Path):
     folder = tmp_path / "days"
     folder.mkdir()
-    batch = ReportBatch.read(collected / "reports.parquet")
+    batch = ReportBatch.load(collected / "reports.parquet")
     for name, part in (("1.parquet", batch[:900]), ("2.parquet", batch[900:2_000]), ("3.parquet", batch[1_500:])):
-        part.write(folder / name)
+        part.save(folder / name)
     for number, source in enumerate([[str(folder)], [f"{folder}/*.parquet"], [f"{folder}/{k}.parquet" for k in (1, 2, 3)]]):
         output = tmp_path / f"counts{number}.parquet"
         result = lopub("count", *source, "-o", str(output), "--partitions", "2")

@@ -144,7 +144,6 @@ REFUSED = [
     (["sqlite:///two.db"], None, DomainError, "has 2 campaigns; name one by its file or its id with --campaign"),
     (["sqlite:///none.db"], None, StoreError, "there is no database none.db"),
     (["mysql://user:secret@host/lopub"], None, DomainError, "got one of kind 'mysql'"),
-    ([DATABASE, "campaign.parquet"], None, DomainError, "name either files of reports or databases"),
     (["counts.parquet", "counts.parquet"], None, DomainError, "a file of counts is named twice"),
     (["empty"], None, StoreError, "empty has no file of reports; their names end in .parquet, .bin, .reports"),
     (["*.parquet"], None, StoreError, "has files of reports and files of counts, which may be of the same reports"),
@@ -165,6 +164,16 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(
         told = refusal(lopub(command, *words, *named, *rest))
         assert said in told and "secret" not in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_and_databases_together_can_only_be_counted(tmp_path: Path):
+    """A database keeps hashes of ids: enough to count each report once, not to join them with those of a file."""
+    both = (DATABASE, "campaign.parquet")
+    for command, *rest in (("estimate", "-a", "gender"), ("publish", "-o", tmp_path / "p")):
+        assert "name either files of reports or databases" in refusal(lopub(command, *both, *rest))
+    said = done(lopub("count", *both, "-o", tmp_path / "c"))
+    assert said.stdout.startswith(f"{N} reports of campaign ")
+    assert said.stderr == f"note: {N} repeated reports were counted once\n"
 
 
 @pytest.mark.parametrize("words", [[], ["campaign.json"]], ids=["nothing", "campaign"])

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from lopub import Dataset, ReportBatch, simulate
-from lopub.collection.batch import write_reports
+from lopub.collection.batch import save_reports
 from lopub.collection.batch.storage import framed_bytes
 from lopub.collection.counts import Counts, count
-from lopub.collection.engines import FileSource, Part
+from lopub.collection.engines import FileSource, Partition
 from lopub.contract.campaign import Campaign
 
 N = 3_000
@@ -37,10 +37,10 @@ def doubled_files(folder: Path, campaign: Campaign) -> list[Path]:
     under their id, before and behind it; and two that are no reports."""
     batch = people_of(campaign)
     blocks = [batch[at : at + 100] for at in range(0, 2_000, 100)]
-    write_reports(folder / "a.parquet", campaign, [contradicted(batch, [2_500, 2_600]), *blocks, batch[50:75]])
+    save_reports(folder / "a.parquet", campaign, [contradicted(batch, [2_500, 2_600]), *blocks, batch[50:75]])
     frames = [framed_bytes(batch[1_900:2_950]), b"\x00\x03abc", framed_bytes(contradicted(batch, [10, 2_000, 2_000]))]
     (folder / "b.reports").write_bytes(b"".join(frames) + framed_bytes(batch[7:8]) * 40 + b"\x00\x09end")
-    write_reports(folder / "c.parquet", campaign, [batch[2_900:], batch[2_950:2_960]])
+    save_reports(folder / "c.parquet", campaign, [batch[2_900:], batch[2_950:2_960]])
     return [folder / name for name in ("a.parquet", "b.reports", "c.parquet")]
 
 
@@ -64,7 +64,7 @@ def saved(counts: Counts, path: Path) -> bytes:
 class Once:
     """A part that fails the first time that it is walked: by an exception, or by the death of its process."""
 
-    part: Part
+    part: Partition
     marker: Path
     deadly: bool
 
@@ -97,7 +97,7 @@ class Faltering:
     def n_reports(self) -> int:
         return self._source.n_reports
 
-    def parts(self, n: int) -> list[Part]:
+    def parts(self, n: int) -> list[Partition]:
         first, second, *rest = self._source.parts(n)
         return [first, Once(second, self._marker, self._deadly), *rest]
 

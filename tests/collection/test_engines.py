@@ -9,10 +9,10 @@ import pytest
 from crowds import N, cut_off, damaged, doubled_files, expected_counts, people_of, saved
 from test_batch import NAMES, campaign_of
 
-from lopub.collection.batch import write_reports
+from lopub.collection.batch import save_reports
 from lopub.collection.batch.storage import framed_bytes, stretches_of, walk_reports
 from lopub.collection.counts import count
-from lopub.collection.engines import FileSource, LocalEngine, Part, Several, count_source, engine_of, once, report_files
+from lopub.collection.engines import FileSource, LocalEngine, Partition, Several, count_source, engine_of, once, report_files
 from lopub.collection.engines.base import Done, Exchanged, Job
 from lopub.collection.engines.passing import bytes_of_counts, counts_of_bytes
 from lopub.errors import CampaignError, DomainError, EngineError, Reason, StoreError
@@ -30,7 +30,7 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 class Shuffled(LocalEngine):
     """Parts are done in any order, some of them twice."""
 
-    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
         order = list(range(len(parts)))
         random.Random(len(parts)).shuffle(order)
         for number in order[:3]:
@@ -91,14 +91,14 @@ def test_which_of_two_reports_is_first_is_decided_by_the_order_of_the_files(tmp_
 @pytest.mark.parametrize("name", NAMES)
 def test_streamed_counts_of_every_mechanism_are_those_of_the_whole_batch(name: str, tmp_path: Path):
     batch = people_of(campaign_of(name), 700)
-    write_reports(tmp_path / "r.parquet", batch.campaign, [batch[:300], batch[300:310], batch[310:]])
+    save_reports(tmp_path / "r.parquet", batch.campaign, [batch[:300], batch[300:310], batch[310:]])
     counts = count_source(FileSource([tmp_path / "r.parquet"]), LocalEngine(2), n_partitions=3)
     assert bytes_of_counts(counts) == bytes_of_counts(count(batch))
 
 
 def test_trusted_sources_are_not_searched_for_repetitions(tmp_path: Path):
     batch = people_of(campaign_of(DIRECT), 300)
-    write_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[:10]])
+    save_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[:10]])
     source = FileSource([tmp_path / "r.parquet"])
     assert len(count_source(source, LocalEngine(1), trusted_distinct=True)) == 310
     assert len(count_source(source, LocalEngine(1))) == 300
@@ -106,7 +106,7 @@ def test_trusted_sources_are_not_searched_for_repetitions(tmp_path: Path):
 
 def test_an_empty_source_has_counts_of_nobody(tmp_path: Path):
     campaign = campaign_of(DIRECT)
-    write_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 10)[:0]])
+    save_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 10)[:0]])
     (tmp_path / "none.bin").write_bytes(b"")
     counts = count_source(FileSource([tmp_path / "r.parquet", tmp_path / "none.bin"]), LocalEngine(2), n_partitions=3)
     assert (len(counts), counts.tables, counts.refused) == (0, {}, {})
@@ -122,7 +122,7 @@ def test_several_sources_are_one_behind_the_other(tmp_path: Path):
 
 def test_progress_is_told_part_by_part(tmp_path: Path):
     campaign, told = campaign_of(DIRECT), []
-    write_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 500)[at : at + 100] for at in range(0, 500, 100)])
+    save_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 500)[at : at + 100] for at in range(0, 500, 100)])
     count_source(FileSource([tmp_path / "r.parquet"]), LocalEngine(2), n_partitions=5, done=lambda *n: told.append(n))
     assert told == [(k, 5) for k in range(1, 6)]
 
@@ -142,7 +142,7 @@ def test_counts_come_back_from_their_bytes(name: str):
 @pytest.mark.parametrize("size", [1, 99, 100, 250, 10_000])
 def test_the_stretches_of_a_file_are_the_file(file: str, size: int, tmp_path: Path):
     batch = people_of(campaign_of(DIRECT), 500)
-    write_reports(tmp_path / file, batch.campaign, [batch[at : at + 100] for at in range(0, 500, 100)])
+    save_reports(tmp_path / file, batch.campaign, [batch[at : at + 100] for at in range(0, 500, 100)])
     stretches = stretches_of(tmp_path / file, size)
     walked = [block for part in stretches for block in walk_reports(tmp_path / file, batch.campaign, within=part, block=64)]
     assert sum(part.n_reports for part in stretches) == 500
@@ -187,7 +187,7 @@ def test_a_part_that_cannot_be_read_is_refused(tmp_path: Path):
 
 def test_files_of_two_campaigns_are_refused(tmp_path: Path):
     for name, file in ((DIRECT, "a.parquet"), ("direct all jointly", "b.parquet")):
-        write_reports(tmp_path / file, campaign_of(name), [people_of(campaign_of(name), 10)])
+        save_reports(tmp_path / file, campaign_of(name), [people_of(campaign_of(name), 10)])
     assert "b.parquet holds reports of campaign" in refused([tmp_path / "a.parquet", tmp_path / "b.parquet"])
 
 
@@ -196,7 +196,7 @@ def test_a_framed_file_needs_a_campaign(tmp_path: Path):
     assert "give the campaign" in refused([tmp_path / "r.reports"])
 
 
-@pytest.mark.parametrize(("names", "words"), [(["*.nothing"], "no file fits"), (["."], "has no file of reports")])
+@pytest.mark.parametrize(("names", "words"), [(["*.nothing"], "has no file of reports"), (["."], "has no file of reports")])
 def test_names_of_nothing_are_refused(names: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StoreError, match=words):

@@ -25,9 +25,7 @@ def count(
     engine: Annotated[str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")] = "local",
     address: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="Address of a running cluster; without it, one is started here.", show_default=False
-        ),
+        typer.Option(metavar="URL", help="Address of a running cluster; without it, one is started here.", show_default=False),
     ] = None,
     partitions: Annotated[
         int | None,

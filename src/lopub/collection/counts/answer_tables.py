@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import N_FOLDS, ReportBatch
 from lopub.collection.counts.columns import add_cells, add_contingency
-from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables, Tally
+from lopub.collection.counts.forms import Form, GrowingTables, Integers, Key, Table, Tables
 from lopub.contract.campaign import Campaign
 from lopub.contract.view import View
 from lopub.laws import ANSWERS, bulk_of
@@ -32,7 +32,7 @@ class AnswerTables(Form):
         tally.add(batch)
         return tally.tables()
 
-    def tally(self, campaign: Campaign) -> Tally:
+    def tally(self, campaign: Campaign) -> GrowingTables:
         return CellTally(campaign) if campaign.jointly else AnswerTally(campaign)
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class AnswerTables(Form):
         return seen
 
 
-class AnswerTally(Tally):
+class AnswerTally(GrowingTables):
     """One array of all cells, in which a table begins where the first report that needs it was met."""
 
     def __init__(self, campaign: Campaign) -> None:
@@ -112,7 +112,7 @@ class AnswerTally(Tally):
             yield key, Table(int(counts.sum()), counts.copy())
 
 
-class CellTally(Tally):
+class CellTally(GrowingTables):
     """Jointly randomized: how often each cell of a view was named, in one step for each report; the tables are sums of that.
     Where views and cells are too many, the reports are counted attribute by attribute."""
 

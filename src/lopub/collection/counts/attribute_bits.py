@@ -10,7 +10,7 @@ import numpy as np
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.columns import WORDS, Columns, add_overlaps, lay_columns
-from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables, Tally
+from lopub.collection.counts.forms import Form, GrowingTables, Integers, Key, Table, Tables
 from lopub.collection.counts.view_bits import ones_of
 from lopub.contract.campaign import Campaign
 from lopub.laws import ATTRIBUTE_BITS, bulk_of
@@ -26,7 +26,7 @@ class AttributeBits(Form):
         tally.add(batch)
         return tally.tables()
 
-    def tally(self, campaign: Campaign) -> Tally:
+    def tally(self, campaign: Campaign) -> GrowingTables:
         return OverlapTally(campaign)
 
     def single_tables(self, batch: ReportBatch) -> Tables:
@@ -54,7 +54,7 @@ class AttributeBits(Form):
         return seen
 
 
-class OverlapTally(Tally):
+class OverlapTally(GrowingTables):
     """For each size of view, the overlaps of all columns; what a report does not cover is zero there, and adds nothing."""
 
     def __init__(self, campaign: Campaign) -> None:

@@ -33,7 +33,7 @@ class Table:
 Tables = Iterator[tuple[Key, Table]]
 
 
-class Tally(ABC):
+class GrowingTables(ABC):
     """The tables of one form while they grow: reports are added block by block, and let go."""
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Tally(ABC):
         """All tables of the reports so far."""
 
 
-class Sums(Tally):
+class Sums(GrowingTables):
     """Tables made of every block, and added up."""
 
     def __init__(self, tables_of: Callable[[ReportBatch], Tables]) -> None:
@@ -78,7 +78,7 @@ class Form(ABC):
     def tables(self, batch: ReportBatch) -> Tables:
         """All tables of a batch."""
 
-    def tally(self, campaign: Campaign) -> Tally:
+    def tally(self, campaign: Campaign) -> GrowingTables:
         """All tables of batches that come one by one; by default those of each, added up."""
         return Sums(self.tables)
 

@@ -1,6 +1,6 @@
 """Counting where the reports are: a source is cut into parts, each part gives counts, and counts add up, on any engine."""
 
-from lopub.collection.engines.base import Engine, Job, Part, Source
+from lopub.collection.engines.base import Engine, Job, Partition, Source
 from lopub.collection.engines.choice import ENGINES, engine_of
 from lopub.collection.engines.files import FileSource, report_files
 from lopub.collection.engines.local import LocalEngine
@@ -13,7 +13,7 @@ __all__ = [
     "FileSource",
     "Job",
     "LocalEngine",
-    "Part",
+    "Partition",
     "Several",
     "Source",
     "count_source",

@@ -13,7 +13,7 @@ Done = Callable[[int, int], None]
 """Told how many parts are done, and of how many."""
 
 
-class Part(Protocol):
+class Partition(Protocol):
     """Some of a source's reports, described so that another process can read them; it must be picklable."""
 
     @property
@@ -37,7 +37,7 @@ class Source(Protocol):
         """About how many, refused ones too."""
         ...
 
-    def parts(self, n: int) -> Sequence[Part]:
+    def parts(self, n: int) -> Sequence[Partition]:
         """The source cut into about so many parts, at least one. All of a part comes before all of the next, and the reports
         come in the same order into however many parts they are cut."""
         ...
@@ -57,7 +57,7 @@ class Job(Protocol):
     @property
     def n_ranges(self) -> int: ...
 
-    def split(self, part: Part) -> Sent: ...
+    def split(self, part: Partition) -> Sent: ...
 
     def merge(self, results: Sequence[bytes]) -> bytes:
         """One result of several, in whatever order they come."""
@@ -88,7 +88,7 @@ class Engine(ABC):
     def n_workers(self) -> int: ...
 
     @abstractmethod
-    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged: ...
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged: ...
 
     def close(self) -> None:  # noqa: B027 (most have nothing to let go)
         """Let go of what was started for this engine, and of nothing else."""

@@ -10,7 +10,7 @@ from distributed import Client, Future, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Part, Sent
+from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition, Sent
 from lopub.errors import EngineError
 
 TOGETHER = 8
@@ -65,7 +65,7 @@ class DaskEngine(Engine):
     def n_workers(self) -> int:
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
         try:
             return self._exchange(parts, job, done)
         except (KilledWorker, FutureCancelledError):
@@ -73,7 +73,7 @@ class DaskEngine(Engine):
         except ImportError:
             raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
 
-    def _exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+    def _exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
         given = self._client.scatter(job, broadcast=True, hash=False)
         sent = [self._submit(_split, given, part) for part in parts]
         results = [self._submit(_result, each) for each in sent]
@@ -102,7 +102,7 @@ class DaskEngine(Engine):
             each.close()
 
 
-def _split(job: Job, part: Part) -> Sent:
+def _split(job: Job, part: Partition) -> Sent:
     return job.split(part)
 
 

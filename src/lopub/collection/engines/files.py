@@ -1,7 +1,8 @@
 """Files of reports as a source: named one by one, by a pattern, or by their directory; cut by row groups or by runs of frames."""
 
 import glob
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -19,17 +20,17 @@ def report_files(names: Sequence[str | Path]) -> list[Path]:
 
 
 def _files(name: str) -> list[Path]:
-    path = Path(name)
-    if path.is_dir():
-        found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and not each.name.startswith("."))
-        if not found:
-            raise StoreError(f"directory {path} has no file of reports: none that ends in {', '.join(SUFFIXES)}")
-        return found
-    if path.exists() or not glob.has_magic(name):
-        return [path]
-    found = [Path(each) for each in sorted(glob.glob(name, recursive=True)) if not Path(each).is_dir()]
+    if os.path.isdir(name):
+        return _of_reports(Path(name).iterdir(), name)
+    if not os.path.exists(name) and glob.has_magic(name):
+        return _of_reports(map(Path, glob.glob(name, recursive=True)), name)
+    return [Path(name)]
+
+
+def _of_reports(paths: Iterable[Path], name: str) -> list[Path]:
+    found = sorted(path for path in paths if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file())
     if not found:
-        raise StoreError(f"no file fits {name}")
+        raise StoreError(f"{name} has no file of reports; their names end in {', '.join(SUFFIXES)}")
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import IO, ClassVar
 
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Part, Sent
+from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition, Sent
 from lopub.errors import DomainError, StoreError
 
 IN_MEMORY = 2**26
@@ -29,7 +29,7 @@ class LocalEngine(Engine):
     def n_workers(self) -> int:
         return self._n_workers
 
-    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
         merged, pool = b"", ThreadPoolExecutor(self._n_workers)
         try:
             with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
@@ -42,7 +42,7 @@ class LocalEngine(Engine):
         finally:
             pool.shutdown(cancel_futures=True)  # where something went wrong, what has not begun does not begin
 
-    def _split(self, parts: Sequence[Part], job: Job, pool: ThreadPoolExecutor) -> Iterator[tuple[int, Sent]]:
+    def _split(self, parts: Sequence[Partition], job: Job, pool: ThreadPoolExecutor) -> Iterator[tuple[int, Sent]]:
         """What comes of every part, with its number, as soon as it is there; on one core, in this thread."""
         if self._n_workers == 1:
             yield from ((number, job.split(part)) for number, part in enumerate(parts))

@@ -20,7 +20,7 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.repeats import Keys, in_sieve, shared_keys, sieve_of, thinned
 from lopub.collection.batch.storage import BLOCK_REPORTS
 from lopub.collection.counts import Counts, Table, count
-from lopub.collection.engines.base import Done, Engine, Part, Sent, Source
+from lopub.collection.engines.base import Done, Engine, Partition, Sent, Source
 from lopub.collection.engines.files import campaign_from
 from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
 from lopub.contract.campaign import Campaign
@@ -76,7 +76,7 @@ class CountParts:
     campaign_bytes: bytes
     n_ranges: int
 
-    def split(self, part: Part) -> Sent:
+    def split(self, part: Partition) -> Sent:
         keys: list[Keys] = []
         counts = count(self._noted(part.walk(), keys))
         return Sent(bytes_of_counts(counts), self._parcels(np.concatenate(keys)) if keys else {})
@@ -107,7 +107,7 @@ class FindRepeats:
     n_ranges: int
     sieve: bytes
 
-    def split(self, part: Part) -> Sent:
+    def split(self, part: Partition) -> Sent:
         sieve = np.frombuffer(self.sieve, np.uint64)
         batch = ReportBatch.joined(each[in_sieve(each.digests, sieve)] for each in part.walk())
         later, first, same = batch.repeated()

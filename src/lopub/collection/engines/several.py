@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lopub.collection.engines.base import Part, Source
+from lopub.collection.engines.base import Partition, Source
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError
 
@@ -28,7 +28,7 @@ class Several:
     def n_reports(self) -> int:
         return sum(source.n_reports for source in self._sources)
 
-    def parts(self, n: int) -> list[Part]:
+    def parts(self, n: int) -> list[Partition]:
         """Each source is cut by its share of the reports."""
         total = max(1, self.n_reports)
         shares = [max(1, round(n * source.n_reports / total)) for source in self._sources]

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import lopub.errors
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Part
+from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition
 from lopub.errors import EngineError, LopubError
 
 ROWS = "range int, number int, data binary"
@@ -71,7 +71,7 @@ class SparkEngine(Engine):
         except PySparkException:  # Spark Connect does not tell
             return os.cpu_count() or 1
 
-    def exchange(self, parts: Sequence[Part], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
         numbers = self._session.range(0, len(parts), 1, len(parts))
         sent = numbers.mapInArrow(_splitter(parts, job), ROWS)
         gathered = sent.groupBy("range").applyInArrow(_gatherer(job), ROWS)
@@ -123,7 +123,7 @@ def _tasks_done(session: SparkSession, n_parts: int) -> int:
     return max((stage.numCompletedTasks for stage in found if stage and stage.numTasks == n_parts), default=0)
 
 
-def _splitter(parts: Sequence[Part], job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _splitter(parts: Sequence[Partition], job: Job) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def split(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
             try:

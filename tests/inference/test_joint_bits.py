@@ -137,10 +137,8 @@ def renamed(batch: ReportBatch) -> ReportBatch:
     return ReportBatch.from_reports(reports, batch.campaign)
 
 
-def test_errors_of_a_view_with_very_many_cells_are_those_of_the_linear_estimate():
+def test_a_view_with_very_many_cells_gives_standard_errors_of_its_parts():
     study = Study(batch_of("unary", AllAttributes(), 100))
     assert np.prod(SIZES) > 2048
-    errors = study.marginal_error(0)
-    assert np.isfinite(errors).all()
-    np.testing.assert_allclose(errors**2, np.diag(study.moments.covariance((0,))))
-    assert study.estimate(("a0", "a1")).standard_errors is None
+    assert np.isfinite(study.marginal_error(0)).all()
+    assert study.estimate(("a0", "a1")).standard_errors is not None

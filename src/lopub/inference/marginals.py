@@ -19,7 +19,7 @@ def marginal_covariance(source: Source, position: int, marginal: Probabilities) 
     if not source.has_likelihood:
         information = source.moments.information((position,))
     else:
-        information = source.evidence((position,)).information(marginal)
+        information = source.summary((position,)).information(marginal)
     if information is not None:
         return free_covariance(information)
     knows = source.campaign.jointly and source.moments.knows((position,))

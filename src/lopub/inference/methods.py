@@ -31,6 +31,8 @@ class Sources(Protocol):
 
     def evidence(self, clique: View) -> Evidence: ...
 
+    def summary(self, clique: View) -> Evidence: ...
+
     def marginal(self, position: int) -> Probabilities: ...
 
     def marginal_error(self, position: int) -> Probabilities: ...
@@ -108,7 +110,7 @@ def shrink(sources: Sources, clique: View, /) -> JointDistribution:
     marginals = [sources.marginal(position) for position in clique]
     if len(clique) == 1:
         return product(sources, clique)
-    evidence = sources.evidence(clique)
+    evidence = sources.summary(clique)
     about_dependence = evidence.covering(2)
     result = shrunk(about_dependence, marginals)
     fit = Fit(

@@ -1,8 +1,8 @@
 """What reports of each form say about a clique: one reader for each form in which reports are counted."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from lopub.inference.kept_cell import KeptCell
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
 
 if TYPE_CHECKING:
-    from lopub.inference.source import Reports
+    from lopub.inference.source import Reports, Source
 
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
@@ -45,6 +45,10 @@ class Reader(ABC):
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         """What reports say about the clique."""
 
+    def summary(self, source: "Source", clique: View) -> Iterable[Part]:
+        """What `shrunk` goes by; where counts are enough for it, they are what it goes by, so that reports give the same."""
+        return source.evidence(clique).parts
+
     def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
         """What counts alone say about it."""
         raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
@@ -53,9 +57,9 @@ class Reader(ABC):
         """Refuse a clique whose counts say less than its reports would."""
         return
 
-    def marginal(self, reports: "Reports", position: int) -> Probabilities:
+    def marginal(self, source: "Source", position: int) -> Probabilities:
         """Maximum likelihood from all reports that cover the attribute, alone or with others."""
-        return likeliest(reports.evidence((position,)))
+        return likeliest(source.evidence((position,)))
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         """Whether a clique of so many cells, which so many reports cover, is worth a fit of its own."""
@@ -165,15 +169,20 @@ def _tables_of(
 
 
 class ViewReader(Reader):
-    """The bits of a view depend on all of its attributes; see `joint_bits`."""
+    """The bits of a view depend on all of its attributes; see `view_counts`, and `joint_bits` for the likelihood of reports."""
 
     form: ClassVar[str] = VIEW_BITS
 
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         return reports.joint_bits.parts(clique)
 
-    def marginal(self, reports: "Reports", position: int) -> Probabilities:
-        return reports.joint_bits.marginals[position]
+    def summary(self, source: "Source", clique: View) -> Iterable[Part]:
+        return super().summary(source, clique) if source.view_counts is None else source.view_counts.parts(clique)
+
+    def marginal(self, source: "Source", position: int) -> Probabilities:
+        if source.view_counts is None:
+            return cast("Reports", source).joint_bits.marginals[position]
+        return source.view_counts.marginals[position]
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return False

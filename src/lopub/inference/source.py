@@ -15,7 +15,8 @@ from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
 from lopub.inference.moments import Moments
-from lopub.inference.readers import likeliest, reader_of
+from lopub.inference.readers import reader_of
+from lopub.inference.view_counts import ViewCounts
 from lopub.laws import Answers, bulk_of
 
 
@@ -48,10 +49,17 @@ class Source(Protocol):
 
     @property
     def has_likelihood(self) -> bool:
-        """Whether evidence can be had of attributes and pairs."""
+        """Whether a summary can be had of attributes and pairs."""
 
     def evidence(self, clique: View) -> Evidence:
         """What is said about the clique. clique: positions in the domain, ascending."""
+
+    def summary(self, clique: View) -> Evidence:
+        """What `shrunk` goes by: counts where they are enough for it, else the same."""
+
+    @property
+    def view_counts(self) -> ViewCounts | None:
+        """Where joints are read off counts of whole views' bits: what these say."""
 
     def marginal(self, position: int) -> Probabilities:
         """The marginal of an attribute that some reports cover."""
@@ -90,14 +98,21 @@ class Counted:
 
     @property
     def has_likelihood(self) -> bool:
-        return form_of(self.campaign).holds_all
+        return form_of(self.campaign).holds_all(self.campaign)
 
     def evidence(self, clique: View) -> Evidence:
         shape = tuple(self.campaign.domain.sizes[position] for position in clique)
         return Evidence(shape, tuple(reader_of(self.campaign).counted_parts(self.counts, clique)))
 
+    def summary(self, clique: View) -> Evidence:
+        return _summary(self, clique)
+
+    @cached_property
+    def view_counts(self) -> ViewCounts | None:
+        return _view_counts(self)
+
     def marginal(self, position: int) -> Probabilities:
-        return likeliest(self.evidence((position,))) if self.has_likelihood else self.moments.marginal(position)
+        return reader_of(self.campaign).marginal(self, position) if self.has_likelihood else self.moments.marginal(position)
 
     def check(self, clique: View) -> None:
         reader_of(self.campaign).check_counts(self.counts, clique)
@@ -132,7 +147,8 @@ class Reports:
 
     @cached_property
     def single_counts(self) -> Counts:
-        return self.counts if form_of(self.campaign).holds_all or "counts" in self.__dict__ else count_singly(self.batch)
+        known = form_of(self.campaign).holds_all(self.campaign) or "counts" in self.__dict__
+        return self.counts if known else count_singly(self.batch)
 
     @cached_property
     def moments(self) -> Moments:
@@ -169,6 +185,13 @@ class Reports:
         shape = tuple(self.campaign.domain.sizes[position] for position in clique)
         parts = reader_of(self.campaign).parts(self, clique)
         return Evidence(shape, tuple(sorted(parts, key=lambda part: part.axes)))
+
+    def summary(self, clique: View) -> Evidence:
+        return _summary(self, clique)
+
+    @cached_property
+    def view_counts(self) -> ViewCounts | None:
+        return _view_counts(self)
 
     def marginal(self, position: int) -> Probabilities:
         return reader_of(self.campaign).marginal(self, position)
@@ -208,3 +231,13 @@ class Reports:
     @cached_property
     def answers(self) -> Answers:
         return bulk_of(self.campaign.mechanism).answers(self.batch)
+
+
+def _summary(source: Source, clique: View) -> Evidence:
+    shape = tuple(source.campaign.domain.sizes[position] for position in clique)
+    return Evidence(shape, tuple(reader_of(source.campaign).summary(source, clique)))
+
+
+def _view_counts(source: Source) -> ViewCounts | None:
+    form = form_of(source.campaign)
+    return ViewCounts(source.counts) if form.whole_views and form.holds_all(source.campaign) else None

@@ -102,6 +102,10 @@ class Study:
         """What the reports say about a clique of positions."""
         return self.source.evidence(clique)
 
+    def summary(self, clique: View) -> Evidence:
+        """What `shrunk` goes by: counts where they are enough for it, else the same."""
+        return self.source.summary(clique)
+
     def n_covering(self, clique: View) -> int:
         """How many reports cover all of these attributes."""
         return self.source.n_covering(clique)
@@ -179,7 +183,7 @@ class Study:
         clique = self.clique(names)
         if not self.n_covering(clique) or not self.source.has_likelihood:
             return
-        error = expected_error(self.evidence(clique))
+        error = expected_error(self.summary(clique))
         if error is not None and error >= HOPELESS:
             about, shown = ", ".join(names), min(error, 1.0)
             warnings.warn(

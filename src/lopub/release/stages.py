@@ -164,7 +164,8 @@ def publish(
     """
     chosen = Settings(**settings)
     told = progress or (lambda stage, n, total: None)
-    if isinstance(data, Counts) and not form_of(data.campaign).holds_all and chosen.method not in ("moments", "product"):
+    counted = isinstance(data, Counts) and not form_of(data.campaign).holds_all(data.campaign)
+    if counted and chosen.method not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     estimates = Estimates(Study(data), Margins.of(margins, data.campaign.domain))
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(estimates)

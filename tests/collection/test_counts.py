@@ -26,7 +26,7 @@ from lopub.contract.view import View
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, StoreError
 from lopub.inference import Study
 from lopub.inference.basis import Reports
-from lopub.laws import bulk_of
+from lopub.laws import ANSWERS, bulk_of
 from lopub.laws.compiling import compiled
 from lopub.laws.records import padded_views
 
@@ -87,8 +87,24 @@ def brute_overlaps(batch: ReportBatch) -> dict[object, np.ndarray]:
 
 
 def brute_views(batch: ReportBatch) -> dict[object, np.ndarray]:
+    """By fold, how many reports there are, and the ones of each bit; report by report."""
     names = batch.campaign.domain.names
-    return {(view, 0): batch.bits([names[p] for p in view]).bits.sum(axis=0, dtype=np.int64) for view in batch.views}
+    found: dict[object, np.ndarray] = {}
+    for view in batch.views:
+        block = batch.bits([names[p] for p in view])
+        table = np.zeros((N_FOLDS, 1 + block.bits.shape[1]), dtype=np.int64)
+        for row, bits in zip(block.rows, block.bits, strict=True):
+            table[fold_of(batch.report(row).id)] += [1, *bits]
+        found[view, 0] = table
+    return found
+
+
+def is_answers(batch: ReportBatch) -> bool:
+    return form_of(batch.campaign).name == ANSWERS
+
+
+def fold_of(id_: bytes) -> int:
+    return int.from_bytes(hashlib.sha256(id_).digest()[:4]) * N_FOLDS >> 32
 
 
 def brute_contingency(batch: ReportBatch) -> dict[object, np.ndarray]:
@@ -101,7 +117,7 @@ def brute_contingency(batch: ReportBatch) -> dict[object, np.ndarray]:
         noise = channels[0].n_candidates if campaign.jointly else len(view)
         said = np.unravel_index(cells[0], [sizes[p] for p in view]) if campaign.jointly else cells
         answers = dict(zip(view, said, strict=True))
-        fold = int.from_bytes(hashlib.sha256(id_).digest()[:4]) * N_FOLDS >> 32
+        fold = fold_of(id_)
         for part in [(p,) for p in view] + list(combinations(view, 2)):
             table = found.setdefault((part, noise), np.zeros((N_FOLDS, *(sizes[p] for p in part)), dtype=np.int64))
             table[(fold, *(answers[p] for p in part))] += 1
@@ -109,7 +125,7 @@ def brute_contingency(batch: ReportBatch) -> dict[object, np.ndarray]:
 
 
 def brute_force(batch: ReportBatch) -> dict[object, np.ndarray]:
-    if form_of(batch.campaign).holds_all:
+    if is_answers(batch):
         return brute_contingency(batch)
     return brute_views(batch) if batch.campaign.jointly else brute_overlaps(batch)
 
@@ -118,7 +134,7 @@ def covering(batch: ReportBatch, part: View, noise: int) -> int:
     """How many reports of this noise cover these attributes; by their views."""
     n = 0
     for view in np.array([*batch.views, ()], dtype=object)[batch.view_index]:
-        jointly, bits = batch.campaign.jointly, (not form_of(batch.campaign).holds_all)
+        jointly, bits = batch.campaign.jointly, (not is_answers(batch))
         own = batch.campaign.channels(view)[0].n_candidates if jointly else len(view)
         n += view == part if jointly and bits else set(part) <= set(view) and own == noise
     return int(n)
@@ -160,7 +176,7 @@ def test_answers_that_do_not_fit_one_chunk_are_counted_alike(monkeypatch: pytest
 def test_views_whose_bits_do_not_fit_one_chunk_are_counted_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "subset sample jointly"
     whole = plain(counts_of(name))
-    monkeypatch.setattr("lopub.collection.counts.answer_tables.CHUNK", 7)
+    monkeypatch.setattr("lopub.collection.counts.view_bits.CHUNK", 70)
     assert plain(count(batch_of(name))) == whole
 
 
@@ -323,11 +339,7 @@ def test_refused_reports_are_carried_along() -> None:
 def test_counts_without_overlaps_are_those_of_all_counts(name: str) -> None:
     batch = batch_of(name)
     every, singly = count(batch), count_singly(batch)
-    kept = {
-        key: table
-        for key, table in every.tables.items()
-        if len(key[0]) == 1 or batch.campaign.jointly or form_of(batch.campaign).holds_all
-    }
+    kept = {key: table for key, table in every.tables.items() if len(key[0]) == 1 or batch.campaign.jointly or is_answers(batch)}
     assert len(singly) == len(every)
     assert list(singly.tables) == list(kept)
     for key, table in singly.tables.items():
@@ -339,7 +351,7 @@ def test_counts_without_overlaps_are_those_of_all_counts(name: str) -> None:
 def test_publishing_counts_no_overlaps_of_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fit compares single bits; with 300 Bloom attributes the overlaps of all bits would take 16 GB."""
     batch = batch_of(name)
-    if batch.campaign.jointly or form_of(batch.campaign).holds_all:
+    if batch.campaign.jointly or is_answers(batch):
         pytest.skip("its counts have no overlaps of bits")
     expected = publish(batch, rows=20)
 
@@ -359,7 +371,7 @@ def test_reports_that_touch_a_clique_are_counted_once(name: str) -> None:
             touching = sum(len(batch.rows_of(number)) for number, view in enumerate(batch.views) if set(view) & set(clique))
             assert reports.n_touching(clique) == touching
             assert touching <= counts.n_touching(clique) <= len(batch)
-            if n <= 2 or ((not form_of(batch.campaign).holds_all) and batch.campaign.jointly):
+            if n <= 2 or ((not is_answers(batch)) and batch.campaign.jointly):
                 assert counts.n_touching(clique) == touching
 
 
@@ -486,8 +498,20 @@ def with_rows(change: Callable[[list[dict[str, object]]], object]) -> Edit:
 
 
 def test_counts_of_another_version_are_refused(tmp_path: Path) -> None:
-    path = tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.counts", b"2"))
-    assert refusal(path, StoreError) == f"{path} holds counts of version 2; this program reads version 1"
+    path = tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.counts", b"3"))
+    assert refusal(path, StoreError) == f"{path} holds counts of version 3; this program reads version 2"
+
+
+@pytest.mark.parametrize("name", ["direct all jointly", "bloom listed separately"])
+def test_counts_of_the_version_before_are_read_where_nothing_changed(name: str, tmp_path: Path) -> None:
+    path = tampered(tmp_path / "c", name, with_metadata(b"lopub.counts", b"1"))
+    assert plain(Counts.load(path)) == plain(counts_of(name, FEW))
+
+
+def test_bits_of_views_that_were_counted_without_folds_are_refused(tmp_path: Path) -> None:
+    path = tampered(tmp_path / "c", "subset sample jointly", with_metadata(b"lopub.counts", b"1"))
+    words = "holds counts of version 1, which are not enough any more; count the reports again"
+    assert refusal(path, StoreError) == f"{path} {words}"
 
 
 def test_counts_of_another_campaign_are_refused(tmp_path: Path) -> None:

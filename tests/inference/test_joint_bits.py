@@ -16,7 +16,6 @@ from lopub import (
     ReportBatch,
     Sample,
     Terms,
-    count,
     estimate,
     make_campaign,
     simulate,
@@ -25,7 +24,6 @@ from lopub.contract.view import View, ViewRule
 from lopub.inference import Study
 from lopub.inference.basis import Reports
 from lopub.inference.dense import Dense
-from lopub.inference.moments import MomentEquations
 
 SIZES = (4, 5, 3, 4, 6, 2)
 DOMAIN = Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(SIZES)))
@@ -140,11 +138,8 @@ def renamed(batch: ReportBatch) -> ReportBatch:
     return ReportBatch.from_reports(reports, batch.campaign)
 
 
-def test_errors_of_a_view_with_very_many_cells_are_those_of_the_linear_estimate():
-    batch = batch_of("unary", AllAttributes(), 100)
-    study = Study(batch)
+def test_a_view_with_very_many_cells_gives_standard_errors_of_its_parts():
+    study = Study(batch_of("unary", AllAttributes(), 100))
     assert np.prod(SIZES) > 2048
-    errors = study.marginal_error(0)
-    assert np.isfinite(errors).all()
-    np.testing.assert_allclose(errors**2, np.diag(MomentEquations(count(batch)).covariance((0,))))
-    assert study.estimate(("a0", "a1")).standard_errors is None
+    assert np.isfinite(study.marginal_error(0)).all()
+    assert study.estimate(("a0", "a1")).standard_errors is not None

@@ -83,7 +83,7 @@ def tables_of_view(campaign: Campaign, view: View, joint: np.ndarray) -> dict[tu
     parts: list[View] = [(p,) for p in view] + list(combinations(view, 2))
     channels, direct = campaign.channels(view), campaign.mechanism.name == "direct"
     if campaign.jointly and not direct:
-        return {(view, 0): (seen(channels[0], marginal_of(joint, view).reshape(-1)), 1)}
+        return {(view, 0): (np.append(1.0, seen(channels[0], marginal_of(joint, view).reshape(-1))), N_FOLDS)}
     if campaign.jointly:
         own, keep = marginal_of(joint, view), float(channels[0].keep)  # type: ignore[attr-defined]
         noisy = keep * own + (1 - keep) / own.size
@@ -108,7 +108,7 @@ def expected_counts(name: str, joint: np.ndarray) -> Counts:
         n = MANY * (WEIGHTS[view] if campaign.view == LISTED else 1)
         n_reports += n
         for key, (share, n_folds) in tables_of_view(campaign, view, joint).items():
-            folds = np.broadcast_to(share / n_folds, (n_folds, *share.shape)) if campaign.mechanism.name == "direct" else share
+            folds = np.broadcast_to(share / n_folds, (n_folds, *share.shape)) if n_folds > 1 else share
             table = Table(n, np.rint(n * folds).astype(np.int64))
             tables[key] = tables[key] + table if key in tables else table
     return Counts(campaign=campaign, n_reports=n_reports, tables=dict(sorted(tables.items())))

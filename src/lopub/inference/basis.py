@@ -19,6 +19,7 @@ from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
 from lopub.inference.moments import MomentEquations
 from lopub.inference.readers import Reader, reader_of
+from lopub.inference.view_counts import ViewCounts
 from lopub.laws import Answers, bulk_of
 
 
@@ -85,7 +86,7 @@ class Basis(ABC):
     @property
     @abstractmethod
     def has_likelihood(self) -> bool:
-        """Whether evidence can be had of attributes and pairs."""
+        """Whether a summary can be had of attributes and pairs."""
 
     @abstractmethod
     def evidence(self, clique: View) -> Evidence:
@@ -98,6 +99,17 @@ class Basis(ABC):
     @abstractmethod
     def can_refine(self, clique: View, n_cells: int) -> bool:
         """Whether a clique of so many cells is worth a fit of its own to the reports that cover it."""
+
+    def summary(self, clique: View) -> Evidence:
+        """What `shrunk` goes by: counts where they are enough for it, else the same as `evidence`."""
+        shape = tuple(self.domain.sizes[position] for position in clique)
+        return Evidence(shape, tuple(self.reader.summary(self, clique)))
+
+    @cached_property
+    def view_counts(self) -> ViewCounts | None:
+        """Where joints are read off counts of whole views' bits: what these say."""
+        form = form_of(self.campaign)
+        return ViewCounts(self.counts) if form.whole_views and form.holds_all(self.campaign) else None
 
     # ---- marginals, each estimated once
 
@@ -213,7 +225,8 @@ class Reports(Basis):
 
     @cached_property
     def single_counts(self) -> Counts:
-        return self.counts if form_of(self.campaign).holds_all or "counts" in self.__dict__ else count_singly(self.batch)
+        known = form_of(self.campaign).holds_all(self.campaign) or "counts" in self.__dict__
+        return self.counts if known else count_singly(self.batch)
 
     @property
     def slots(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ class KeptCell:
 
     axes: tuple[int, ...]
     shape: tuple[int, ...]
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | Probabilities
     keeps: Probabilities
 
     @property

@@ -124,7 +124,7 @@ class Shrunk(Estimator):
             marginal = Product()(basis, clique)
             return replace(marginal, fit=replace(marginal.fit, method=self.name))
         marginals = [basis.marginal(position) for position in clique]
-        evidence = basis.evidence(clique)
+        evidence = basis.summary(clique)
         about_dependence = evidence.covering(2)
         result = shrunk(about_dependence, marginals)
         fit = Fit(

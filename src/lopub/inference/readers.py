@@ -1,8 +1,8 @@
 """What reports of each form say about a clique, and what their counts alone say: one reader for each form of counts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,13 @@ class Reader(ABC):
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         """What reports say about the clique."""
 
-    def marginal(self, reports: "Reports", position: int) -> Probabilities:
+    def summary(self, basis: "Basis", clique: View) -> Iterable[Part]:
+        """What `shrunk` goes by; where counts are enough for it, they are what it goes by, so that reports give the same."""
+        return basis.evidence(clique).parts
+
+    def marginal(self, basis: "Basis", position: int) -> Probabilities:
         """Maximum likelihood from all reports that cover the attribute, alone or with others."""
-        return likeliest(reports.evidence((position,)))
+        return likeliest(basis.evidence((position,)))
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         """Whether a clique of so many cells, which so many reports cover, is worth a fit of its own."""
@@ -62,8 +66,8 @@ class Reader(ABC):
     # ---- counts alone
 
     def counts_suffice(self, counts: Counts) -> bool:
-        """Whether counts alone give evidence of attributes and pairs; otherwise they are read as linear equations."""
-        return False
+        """Whether counts alone give a summary of attributes and pairs; otherwise they are read as linear equations."""
+        return form_of(counts.campaign).holds_all(counts.campaign)
 
     def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
         """What counts alone say about the clique."""
@@ -71,7 +75,7 @@ class Reader(ABC):
 
     def counted_marginal(self, counted: "CountsAlone", position: int) -> Probabilities:
         """The marginal of an attribute from counts alone."""
-        return likeliest(counted.evidence((position,))) if counted.has_likelihood else counted.moments.marginal(position)
+        return self.marginal(counted, position) if counted.has_likelihood else counted.moments.marginal(position)
 
     def check_counts(self, counts: Counts, clique: View) -> None:
         """Refuse a clique whose counts say less than its reports would."""
@@ -87,7 +91,7 @@ class Reader(ABC):
         """Of a marginal's shares. From counts of jointly randomized bits, and where views have too many cells for their
         information, that of the linear estimate, which is the wider one."""
         alone = (position,)
-        information = basis.evidence(alone).information(marginal) if basis.has_likelihood else basis.moments.information(alone)
+        information = basis.summary(alone).information(marginal) if basis.has_likelihood else basis.moments.information(alone)
         if information is not None:
             return free_covariance(information)
         knows = basis.campaign.jointly and basis.moments.knows(alone)
@@ -122,9 +126,6 @@ class AnswerReader(Reader):
 
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
-
-    def counts_suffice(self, counts: Counts) -> bool:
-        return True
 
     def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
         return _counted_parts(counts, clique)
@@ -206,15 +207,20 @@ def _tables_of(
 
 
 class ViewReader(Reader):
-    """The bits of a view depend on all of its attributes; see `joint_bits`."""
+    """The bits of a view depend on all of its attributes; see `view_counts`, and `joint_bits` for the likelihood of reports."""
 
     form: ClassVar[str] = VIEW_BITS
 
     def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
         return reports.joint_bits.parts(clique)
 
-    def marginal(self, reports: "Reports", position: int) -> Probabilities:
-        return reports.joint_bits.marginals[position]
+    def summary(self, basis: "Basis", clique: View) -> Iterable[Part]:
+        return super().summary(basis, clique) if basis.view_counts is None else basis.view_counts.parts(clique)
+
+    def marginal(self, basis: "Basis", position: int) -> Probabilities:
+        if basis.view_counts is None:
+            return cast("Reports", basis).joint_bits.marginals[position]
+        return basis.view_counts.marginals[position]
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return False

@@ -12,6 +12,8 @@ from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, TOLERANCE, Result, em
 from lopub.inference.evidence import EVERY_FOLD, Evidence
 from lopub.inference.joint import Probabilities, product_of, raked
 from lopub.inference.kept_cell import KeptCell
+from lopub.inference.pseudo_counts import STRENGTHS as AVERAGED_STRENGTHS
+from lopub.inference.pseudo_counts import PseudoCounts, averaged
 
 STRENGTHS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0)
 """Pseudo-counts as a share of the reports, strongest first, down to none at all."""
@@ -22,6 +24,9 @@ MOST_COPIED = 2**22
 TRIAL_TOLERANCE = 1e-5
 """Of the fits that are only compared on held-out reports: their log-likelihood settles sooner than their cells."""
 
+CAUTION = 1.0
+"""Nats by which an exact fit has to explain held-out reports better than independence to weigh as much: of a dozen fits to noise,
+one or the other gains a little by chance."""
 FINISH = 40
 """Exact evaluations of the chosen fit, at most: a tenth of what the search for the strength takes."""
 
@@ -43,6 +48,9 @@ def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> ShrunkFit:
     adds to them and drops its noise about them.
     """
     prior = product_of(marginals)
+    part = _compiled(evidence)
+    if isinstance(part, PseudoCounts):
+        return _averaged(part, prior, marginals)
     strength, gain, start = chosen_strength(evidence, prior)
     if np.isinf(strength):
         value = evidence.log_likelihood(prior)
@@ -50,8 +58,18 @@ def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> ShrunkFit:
     exact = em_map(evidence, prior, strength, exact=True)
     found = fitted(evidence, prior, strength, start)
     fit = settled(exact, found, tolerance=TOLERANCE, most=MOST_EVALUATIONS, finish=FINISH)
-    axes = [(axis,) for axis in range(prior.ndim)]
-    return ShrunkFit(raked(fit.joint, axes, marginals), gain, strength, fit)
+    return ShrunkFit(_with_marginals(fit.joint, marginals), gain, strength, fit)
+
+
+def _averaged(part: PseudoCounts, prior: Probabilities, marginals: Sequence[Probabilities]) -> ShrunkFit:
+    """The same of pseudo-counts, whose fits are exact: averaged over the strengths."""
+    found = averaged(part, prior, caution=CAUTION)
+    fit = Result(found.joint, True, len(AVERAGED_STRENGTHS), (part.log_likelihood(found.joint),))
+    return ShrunkFit(_with_marginals(found.joint, marginals), found.gain, found.strength, fit)
+
+
+def _with_marginals(joint: Probabilities, marginals: Sequence[Probabilities]) -> Probabilities:
+    return raked(joint, [(axis,) for axis in range(joint.ndim)], marginals)
 
 
 def chosen_strength(evidence: Evidence, prior: Probabilities) -> tuple[float, float, Probabilities]:

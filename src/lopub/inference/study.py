@@ -121,7 +121,7 @@ class Study:
         own = self._own(self.clique(names))
         if not self._basis.n_covering(own) or not self.has_likelihood:
             return
-        error = expected_error(self._basis.evidence(own))
+        error = expected_error(self._basis.summary(own))
         if error is not None and error >= HOPELESS:
             about, shown = ", ".join(names_of(names)), min(error, 1.0)
             warnings.warn(

@@ -17,6 +17,7 @@ from lopub.contract.mechanism import Channel, Law, Mechanism
 from lopub.contract.report import pack, unpack
 from lopub.contract.view import AllAttributes, Sample, Sizes, View, ViewRule
 from lopub.errors import CampaignError, DomainError, Reason, ReportRejected
+from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
 from lopub.laws.draws import DrawnWords, RandomWords
 from lopub.laws.packed import Packed
@@ -70,6 +71,8 @@ class Bulk:
     known: ClassVar[dict[str, "Bulk"]] = {}
     refusal: ClassVar[Reason] = Reason.RANGE
     """Why an output that no candidate can give is refused."""
+    counts_tell_cells: ClassVar[bool] = False
+    """Whether each cell of a jointly randomized block has a bit of its own, so that joints are read off counts of ones."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -147,6 +150,10 @@ class Bulk:
     def keep(self, campaign: Campaign, position: int, noise: int) -> float:
         """The chance that what a report with this noise says of an attribute is kept, where reports name answers."""
         raise DomainError(f"mechanism {self.mechanism!r} sends bits, which are not kept as a whole")
+
+    def cell_noise(self, channel: Channel) -> CellNoise:
+        """How far the share of a cell may be off that is read off counts of ones, where counts tell cells."""
+        raise DomainError(f"mechanism {self.mechanism!r} has no bit for every cell")
 
     # ---- planning
 

@@ -6,9 +6,11 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.hashed import Hashed, HashedChannel
 from lopub.contract.view import Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads
+from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, uniform_below, units_of
 from lopub.laws.packed import Packed
@@ -23,6 +25,7 @@ class HashedBulk(Bulk):
     """A function's number and a value, in one number a block."""
 
     mechanism: ClassVar[str] = "hashed"
+    counts_tell_cells: ClassVar[bool] = True
 
     def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         """Where a bit for every cell would be too much."""
@@ -53,6 +56,10 @@ class HashedBulk(Bulk):
     def law_bits(self, channels: Channels, payloads: Payloads) -> Payloads:
         own = [self.bits(channels, at, payloads) for at in range(len(channels))]
         return np.packbits(np.concatenate(own, axis=1), axis=1, bitorder="little")
+
+    def cell_noise(self, channel: Channel) -> CellNoise:
+        """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
+        return independent_noise(channel.law())
 
     def numbers(self, channels: Channels, at: int, payloads: Payloads) -> Numbers:
         """What was sent in one block."""

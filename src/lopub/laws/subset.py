@@ -6,10 +6,12 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.view import AllAttributes, Sample, Sizes
 from lopub.errors import Reason
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.cells import CellNoise, cell_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
 from lopub.laws.records import Inputs
@@ -22,6 +24,7 @@ class SubsetBulk(Bulk):
     """Bits of which a fixed number are ones."""
 
     mechanism: ClassVar[str] = "subset"
+    counts_tell_cells: ClassVar[bool] = True
     refusal: ClassVar[Reason] = Reason.WEIGHT
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
@@ -50,6 +53,14 @@ class SubsetBulk(Bulk):
         weights = [self.bits(channels, at, payloads).sum(axis=1) == channel.n_ones for at, channel in enumerate(channels)]
         right: Ok = np.logical_and.reduce(weights)
         return right
+
+    def cell_noise(self, channel: Channel) -> CellNoise:
+        """The other ones are a draw without putting back: w - 1 of the K - 1 others, or w where the true cell is not held."""
+        own = cast(SubsetChannel, channel)
+        w, k, p = own.subset_size, own.n_candidates, float(own.law().p)
+        with_own = p * (w - 1) / max(k - 1, 1)
+        without = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / max((k - 1) * (k - 2), 1)
+        return cell_noise(own.law(), with_own, without)
 
 
 def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

@@ -6,9 +6,11 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.view import Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Payloads
+from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, bernoulli_words, units_of, words
 from lopub.laws.flips import flipped
@@ -19,6 +21,7 @@ class UnaryBulk(Bulk):
     """One bit a candidate, in either variant."""
 
     mechanism: ClassVar[str] = "unary"
+    counts_tell_cells: ClassVar[bool] = True
 
     def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         if largest_pair(sizes) <= LARGEST_SPELT_OUT:
@@ -31,6 +34,9 @@ class UnaryBulk(Bulk):
         own = cast(tuple[OptimizedChannel, ...], channels)
         bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
+
+    def cell_noise(self, channel: Channel) -> CellNoise:
+        return independent_noise(channel.law())
 
 
 def _optimized(channel: OptimizedChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

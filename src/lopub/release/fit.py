@@ -96,7 +96,8 @@ def _view_bits(counts: Counts, synthetic: Dataset, view: View) -> Iterator[FitRo
     table = counts.tables[view, 0]
     law = counts.campaign.channels(view)[0].law()
     names = tuple(synthetic.domain.names[position] for position in view)
-    yield from _rows(names, table.counts, table.n_reports, law, _frequencies(synthetic, view).reshape(-1))
+    ones = form_of(counts.campaign).ones(table)
+    yield from _rows(names, ones, table.n_reports, law, _frequencies(synthetic, view).reshape(-1))
 
 
 def _rows(names: tuple[str, ...], ones: Integers, n_reports: int, law: Law, frequencies: Probabilities) -> Iterator[FitRow]:

@@ -25,7 +25,6 @@ class AnswerTables(Form):
     """A key's noise is, jointly, the number of cells of the view; separately, the number of attributes in it."""
 
     name: ClassVar[str] = ANSWERS
-    holds_all: ClassVar[bool] = True
 
     def tables(self, batch: ReportBatch) -> Tables:
         tally = self.tally(batch.campaign)
@@ -49,6 +48,9 @@ class AnswerTables(Form):
     def signals(self, campaign: Campaign, key: Key) -> list[float]:
         part, noise = key
         return [bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in part]
+
+    def holds_all(self, campaign: Campaign) -> bool:
+        return True
 
     def fits(self, table: Table) -> bool:
         return super().fits(table) and int(table.counts.sum()) == table.n_reports

@@ -22,7 +22,7 @@ class Counts:
       answers: contingency counts of every attribute, shape (n_folds, size), and every pair, (n_folds, size, size);
       bits, separately: ones of every attribute's bits, shape (n_bits,), and how often two bits of different attributes are both
       ones, (n_bits, n_bits);
-      bits, jointly: ones of every view's bits, shape (n_bits,).
+      bits, jointly: of every view, by fold, the number of reports and then the ones of each bit, (n_folds, 1 + n_bits).
     """
 
     campaign: Campaign

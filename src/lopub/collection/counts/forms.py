@@ -67,8 +67,6 @@ class Form(ABC):
     known: ClassVar[dict[str, "Form"]] = {}
     whole_views: ClassVar[bool] = False
     """Whether a table is about a whole view; otherwise about one or two attributes."""
-    holds_all: ClassVar[bool] = False
-    """Whether the tables hold all that the reports say about attributes and pairs."""
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -97,6 +95,10 @@ class Form(ABC):
     @abstractmethod
     def signals(self, campaign: Campaign, key: Key) -> list[float]:
         """How much of each attribute gets through the noise: p - q."""
+
+    def holds_all(self, campaign: Campaign) -> bool:
+        """Whether attributes and pairs are estimated from the tables, so that nobody needs the reports for them."""
+        return False
 
     def fits(self, table: Table) -> bool:
         """Whether so many reports can give these counts."""

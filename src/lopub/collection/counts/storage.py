@@ -16,7 +16,9 @@ from lopub.contract.view import View
 from lopub.errors import CampaignError, LopubError, Reason, StoreError
 from lopub.files import whole_file
 
-VERSION = b"1"
+VERSION = b"2"
+UNFOLDED = b"1"
+"""Before bits of views were counted by fold; all other tables have not changed."""
 _FIELDS = [
     ("attributes", pa.list_(pa.int32())),
     ("noise", pa.int64()),
@@ -58,6 +60,8 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
     if campaign is not None and named != campaign.id:
         raise CampaignError(f"{path} holds counts of campaign {named[:16]}…, not of {campaign.id[:16]}…")
     own = campaign or Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
+    if metadata[_VERSION] == UNFOLDED and form_of(own).whole_views:
+        raise StoreError(f"{path} holds counts of version 1, which are not enough any more; count the reports again")
     try:
         rows = [row for batch in table.to_batches() for row in _rows(batch)]
         tables = dict(_table_of(row, own) for row in rows)
@@ -88,8 +92,8 @@ def _read(path: Path) -> pa.Table:
     version = (table.schema.metadata or {}).get(_VERSION)
     if version is None or [(field.name, field.type) for field in table.schema] != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of counts")
-    if version != VERSION:
-        raise StoreError(f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 1")
+    if version not in (VERSION, UNFOLDED):
+        raise StoreError(f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 2")
     return table
 
 

@@ -1,30 +1,33 @@
-"""Bits of jointly randomized views: how often each was a one."""
+"""Bits of jointly randomized views: by fold, how many reports there are, and how often each bit was a one."""
 
 from typing import ClassVar
 
 import numpy as np
 
-from lopub.collection.batch import ReportBatch
-from lopub.collection.counts.forms import Form, Key, Table, Tables
+from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of
+from lopub.collection.counts.forms import Form, Integers, Key, Table, Tables
 from lopub.contract.campaign import Campaign
-from lopub.laws import VIEW_BITS
+from lopub.laws import VIEW_BITS, bulk_of
 
-CHUNK = 2**26
+CHUNK = 2**24
 """Bits that are spread out at once, of as many reports as that takes."""
 
 
 class ViewBits(Form):
-    """A key is a whole view; its noise is always 0."""
+    """A key is a whole view; its noise is always 0. The first column stands for a bit that is always one."""
 
     name: ClassVar[str] = VIEW_BITS
     whole_views: ClassVar[bool] = True
 
     def tables(self, batch: ReportBatch) -> Tables:
+        folds = folds_of(digests_of(batch.ids))
         for number, view in enumerate(batch.views):
-            yield (view, 0), ones_of(batch, number, 0)
+            rows = batch.rows_of(number)
+            own = [ones_of(batch, number, 0, rows[folds[rows] == fold]) for fold in range(N_FOLDS)]
+            yield (view, 0), Table(len(rows), np.stack([np.append(table.n_reports, table.counts) for table in own]))
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
-        return (campaign.channels(key[0])[0].law().n_bits,)
+        return (N_FOLDS, 1 + campaign.channels(key[0])[0].law().n_bits)
 
     def can_have(self, campaign: Campaign, key: Key) -> bool:
         return key[1] == 0 and campaign.view.can_draw(key[0], campaign.domain.sizes)
@@ -33,12 +36,23 @@ class ViewBits(Form):
         law = campaign.channels(key[0])[0].law()
         return [float(law.p - law.q)] * len(key[0])
 
+    def holds_all(self, campaign: Campaign) -> bool:
+        return bulk_of(campaign.mechanism).counts_tell_cells
 
-def ones_of(batch: ReportBatch, number: int, block: int) -> Table:
-    """Of one block, in the reports of one view."""
-    rows = batch.rows_of(number)
+    def fits(self, table: Table) -> bool:
+        n = table.counts[:, :1]
+        return bool(table.counts.min() >= 0 and (table.counts <= n).all() and int(n.sum()) == table.n_reports)
+
+    def ones(self, table: Table) -> Integers:
+        summed: Integers = table.counts[:, 1:].sum(axis=0)
+        return summed
+
+
+def ones_of(batch: ReportBatch, number: int, block: int, rows: Integers | None = None) -> Table:
+    """Of one block, in the reports of one view, or in some of them."""
+    chosen = batch.rows_of(number) if rows is None else rows
     ones = np.zeros(batch.channels(number)[block].law().n_bits, dtype=np.int64)
     n_at_once = max(1, CHUNK // len(ones))
-    for start in range(0, len(rows), n_at_once):
-        ones += batch.block_bits(number, block, rows[start : start + n_at_once]).sum(axis=0, dtype=np.int64)
-    return Table(len(rows), ones)
+    for start in range(0, len(chosen), n_at_once):
+        ones += batch.block_bits(number, block, chosen[start : start + n_at_once]).sum(axis=0, dtype=np.int64)
+    return Table(len(chosen), ones)

@@ -1,0 +1,86 @@
+"""Pseudo-counts: what counts of ones say about a clique, as numbers that behave like counts of people with even noise.
+
+A share that is read off counts of ones is unbiased, with variance A + B P. With d = A / B, the number y = (share + d) / B has
+equal mean and variance, (P + d) / B, like a count: its log-likelihood is y log(P + d). That is the law of `direct`, which keeps a
+cell with probability 1 / (1 + K d) and else draws one of the K uniformly.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.inference.evidence import Folds
+from lopub.inference.joint import Probabilities
+from lopub.inference.kept_cell import KeptCell
+from lopub.inference.root_kernels import fit_strengths
+
+STRENGTHS = np.array([30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003, 0.0])
+"""Prior counts as a share of the reports, strongest first, down to none at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoCounts(KeptCell):
+    """counts: shape (n_folds, 1, cells), not whole numbers; one that is below zero is noise. reports: of each fold."""
+
+    reports: NDArray[np.int64]
+    scale: float
+    """Pseudo-counts that a share of one makes."""
+
+    @property
+    def n_reports(self) -> int:
+        return int(self.reports.sum())
+
+    @property
+    def offset(self) -> float:
+        """d: what noise adds to every cell's share."""
+        keep = float(self.keeps[0])
+        return (1 - keep) / keep / int(np.prod(self.shape))
+
+    @property
+    def shares(self) -> Probabilities:
+        """Of the cells, unbiased and neither kept within 0 and 1 nor made to sum to one."""
+        return np.asarray(self._totals[0] / self.scale - self.offset, dtype=np.float64)
+
+    @property
+    def variances(self) -> Probabilities:
+        """Of these shares."""
+        return np.asarray(self._totals[0] / self.scale**2, dtype=np.float64)
+
+    def within(self, folds: Folds) -> "PseudoCounts":
+        chosen = sorted(folds)
+        return replace(self, counts=self.counts[chosen], reports=self.reports[chosen])
+
+    def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
+        """A cell that was seen less often than noise alone shows it gives nobody away."""
+        return KeptCell(self.axes, self.shape, np.maximum(self.counts, 0), self.keeps).step(joint, exact=exact)
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """joint: over all strengths and the prior. gain: held-out log-likelihood over the prior, in nats, 0 where that is better.
+    strength: the best one; infinite for the prior."""
+
+    joint: Probabilities
+    gain: float
+    strength: float
+
+
+def averaged(part: PseudoCounts, prior: Probabilities, *, caution: float = 0.0) -> Averaged:
+    """The prior and the fits of all strengths towards it, each weighted by how well it explains held-out reports.
+
+    caution: nats by which a fit has to explain them better than the prior does to weigh as much."""
+    scores, fits = np.empty(len(STRENGTHS)), np.empty((len(STRENGTHS), prior.size))
+    counts = np.ascontiguousarray(part.counts[:, 0], dtype=np.float64)
+    fit_strengths(counts, part.reports.astype(np.float64), part.offset, prior.reshape(-1), STRENGTHS, scores, fits)
+    evidence = np.append(scores - caution, 0.0)
+    weights = np.exp(evidence - evidence.max())
+    joint = weights @ np.vstack([fits, prior.reshape(-1)]) / weights.sum()
+    strength = float(STRENGTHS[scores.argmax()]) if scores.max() > 0 else np.inf
+    return Averaged(joint.reshape(prior.shape), max(0.0, _log_mean(scores[STRENGTHS <= 1])), strength)
+
+
+def _log_mean(scores: Probabilities) -> float:
+    """Of the likelihoods: what an average of all strengths gains. The best one's own gain is partly luck."""
+    best = float(scores.max())
+    return best + float(np.log(np.exp(scores - best).mean()))

@@ -401,8 +401,6 @@ def test_em_with_the_papers_stop_equals_a_plain_loop_step_by_step():
             DomainError,
             "method must be one of shrunk, em, moments, product, lasso, hybrid, got 'magic'",
         ),
-        (("a0", "a1"), {"method": "em", "stop": "never"}, DomainError, "stop must be change or paper"),
-        (("a0", "a1"), {"method": "em", "start": "middle"}, DomainError, "start must be uniform or product"),
     ],
 )
 def test_a_question_that_cannot_be_answered_gets_one_sentence(names, options, error, words):

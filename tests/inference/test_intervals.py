@@ -96,7 +96,7 @@ def unshrunk_marginal(study: Study, position: int) -> np.ndarray:
     """What the reports say before it is shrunk: standard errors are those of this."""
     if study._basis.view_counts is None:
         return study.marginal(position)
-    (part,) = study.summary((position,)).parts
+    (part,) = study._basis.summary((position,)).parts
     assert isinstance(part, PseudoCounts)
     counts = part.counts.sum(axis=(0, 1))
     shares = counts / counts.sum() * (1 + counts.size * part.offset) - part.offset

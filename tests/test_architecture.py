@@ -237,14 +237,21 @@ def is_documented(method: str, family: ast.ClassDef, known: dict[str, ast.ClassD
 
 
 def undocumented(tree: ast.Module, known: dict[str, ast.ClassDef]) -> Iterator[str]:
-    """Public definitions without a docstring. A property is a noun that its class explains; what overrides a documented method
-    is documented by that one."""
+    """Public definitions without a docstring. A property is a noun that its class explains; what overrides a documented method,
+    or does what a protocol promises, is documented there."""
+    promised = {
+        method.name
+        for family in known.values()
+        if "Protocol" in [ast.unparse(base) for base in family.bases]
+        for method in family.body
+        if isinstance(method, ast.FunctionDef) and ast.get_docstring(method)
+    }
     if not ast.get_docstring(tree):
         yield "the module"
     for name, node in public_definitions(tree):
         owner, _, method = name.rpartition(".")
         is_property = any("property" in ast.unparse(mark) for mark in node.decorator_list)
-        inherits = owner and is_documented(method, known[owner.rpartition(".")[2]], known)
+        inherits = owner and (method in promised or is_documented(method, known[owner.rpartition(".")[2]], known))
         if not (ast.get_docstring(node) or is_property or inherits):
             yield name
 

@@ -38,6 +38,7 @@ class Lens:
 
 
 def lens_of(law: Law, n_ones: int | None, marginal: Probabilities) -> Lens:
+    """How co-occurrences of bits are read as cells, where the marginal is about this."""
     code = np.concatenate([np.ones((law.n_candidates, 1)), code_matrix(law)], axis=1)
     gather = code @ np.linalg.pinv(_second_moments(law, n_ones, marginal), hermitian=True)
     return Lens(gather, gather @ code.T)
@@ -70,6 +71,7 @@ class MomentEquations:
         self._readings: dict[tuple[View, View], Probabilities] = {}
 
     def marginal(self, position: int) -> Probabilities:
+        """The shares of one attribute's candidates."""
         if position not in self._marginals:
             self._marginals[position] = self._estimated((position,))
         return self._marginals[position]

@@ -114,6 +114,7 @@ class ViewCounts:
 
 
 def table_of(campaign: Campaign, view: View, table: Table) -> ViewTable:
+    """A view's counts of ones as unbiased sums."""
     noise = bulk_of(campaign.mechanism).cell_noise(campaign.channels(view)[0])
     reports, ones = table.counts[:, 0].astype(np.float64), table.counts[:, 1:]
     sums = (ones - noise.q * reports[:, None]) / (noise.p - noise.q)

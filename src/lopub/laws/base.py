@@ -35,7 +35,7 @@ Bits = NDArray[np.uint8]
 Ok = NDArray[np.bool_]
 
 
-class Reports(Protocol):
+class ReportArrays(Protocol):
     """Many reports of one campaign; a ReportBatch is this."""
 
     @property
@@ -105,7 +105,7 @@ class Bulk:
 
     # ---- checking
 
-    def possible(self, reports: Reports) -> Ok:
+    def possible(self, reports: ReportArrays) -> Ok:
         """Which reports have outputs that their channels can give."""
         ok = np.ones(len(reports.payloads), dtype=bool)
         for number, view in enumerate(reports.views):
@@ -133,7 +133,7 @@ class Bulk:
         """The bits that the blocks' laws speak of, one behind the other: the payload itself, where these are what is sent."""
         return payloads
 
-    def cells(self, reports: Reports) -> NDArray[np.int64]:
+    def cells(self, reports: ReportArrays) -> NDArray[np.int64]:
         """The cell that each report names in the product domain of its own view."""
         raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `bits`")
 
@@ -143,7 +143,7 @@ class Bulk:
         """In which form reports are counted."""
         return VIEW_BITS if jointly else ATTRIBUTE_BITS
 
-    def answers(self, reports: Reports) -> Answers:
+    def answers(self, reports: ReportArrays) -> Answers:
         """What reports say, attribute by attribute, where they name answers."""
         raise DomainError(f"mechanism {self.mechanism!r} sends bits, not answers; see `bits`")
 

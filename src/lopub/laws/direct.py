@@ -14,7 +14,7 @@ from lopub.contract.mechanism import Channel, Law
 from lopub.contract.mechanism.direct import Direct, DirectChannel
 from lopub.contract.view import AllAttributes, Fill, Sample, Sizes, ViewRule
 from lopub.errors import DomainError
-from lopub.laws.base import ANSWERS, Answers, Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.base import ANSWERS, Answers, Bits, Bulk, Channels, Ok, Payloads, ReportArrays
 from lopub.laws.compiling import compiled
 from lopub.laws.designs import FEWEST_CELLS, LARGEST_SPELT_OUT, Design, fill_cells
 from lopub.laws.draws import WORD, RandomWords, chosen, uniform_below, units_of, words
@@ -57,7 +57,7 @@ class DirectBulk(Bulk):
         own = cast(tuple[DirectChannel, ...], channels)
         return np.concatenate([_numbers(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
 
-    def possible(self, reports: Reports) -> Ok:
+    def possible(self, reports: ReportArrays) -> Ok:
         if not reports.campaign.jointly:
             return super().possible(reports)
         channels = [reports.campaign.channels(view)[0] for view in reports.views]
@@ -76,7 +76,7 @@ class DirectBulk(Bulk):
     def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
         raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
 
-    def cells(self, reports: Reports) -> NDArray[np.int64]:
+    def cells(self, reports: ReportArrays) -> NDArray[np.int64]:
         if not reports.campaign.jointly:
             return super().cells(reports)
         return reports.payloads.numbers().astype(np.int64)  # checked: below 2^62
@@ -84,7 +84,7 @@ class DirectBulk(Bulk):
     def form(self, jointly: bool) -> str:
         return ANSWERS
 
-    def answers(self, reports: Reports) -> Answers:
+    def answers(self, reports: ReportArrays) -> Answers:
         return _joint_answers(reports) if reports.campaign.jointly else _separate_answers(reports)
 
     def keep(self, campaign: Campaign, position: int, noise: int) -> float:
@@ -136,7 +136,7 @@ def _numbers(channel: DirectChannel, x: NDArray[np.int64], source: RandomWords) 
 # ---- what the numbers say, attribute by attribute
 
 
-def _joint_answers(reports: Reports) -> Answers:
+def _joint_answers(reports: ReportArrays) -> Answers:
     """Take every report's cell apart."""
     sizes = np.array(reports.campaign.domain.sizes, dtype=np.int64)
     values = np.full((len(reports.view_index), len(sizes)), -1, dtype=np.int32)
@@ -163,7 +163,7 @@ def _take_apart(
             rest //= size
 
 
-def _separate_answers(reports: Reports) -> Answers:
+def _separate_answers(reports: ReportArrays) -> Answers:
     """One number an attribute; the noise depends on how many there are."""
     values = np.full((len(reports.view_index), len(reports.campaign.domain)), -1, dtype=np.int32)
     lengths = [len(view) for view in reports.views]

@@ -10,7 +10,7 @@ from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.view import AllAttributes, Sample, Sizes
 from lopub.errors import Reason
-from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, Reports
+from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, ReportArrays
 from lopub.laws.cells import CellNoise, cell_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
@@ -42,7 +42,7 @@ class SubsetBulk(Bulk):
             yield from (Design(self.mechanism, Sample(n), False) for n in SAMPLED if n < len(sizes))
             yield Design(self.mechanism, AllAttributes(), False)
 
-    def possible(self, reports: Reports) -> Ok:
+    def possible(self, reports: ReportArrays) -> Ok:
         if not reports.campaign.jointly or not len(reports.payloads):
             return super().possible(reports)
         sizes = np.array([reports.campaign.channels(view)[0].n_ones for view in reports.views], dtype=np.int64)

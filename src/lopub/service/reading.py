@@ -23,6 +23,7 @@ def batch_of(store: ReportStore, entry: Entry) -> ReportBatch:
 
 
 def refuse_erased(entry: Entry) -> None:
+    """Refuse a campaign whose reports were deleted."""
     if entry.erased is not None:
         raise StoreError(f"the reports of campaign {entry.campaign.id[:16]}… were deleted at the end of their retention")
 

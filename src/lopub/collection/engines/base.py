@@ -57,7 +57,9 @@ class Job(Protocol):
     @property
     def n_ranges(self) -> int: ...
 
-    def split(self, part: Partition) -> Sent: ...
+    def split(self, part: Partition) -> Sent:
+        """What becomes of one part."""
+        ...
 
     def merge(self, results: Sequence[bytes]) -> bytes:
         """One result of several, in whatever order they come."""
@@ -88,7 +90,8 @@ class Engine(ABC):
     def n_workers(self) -> int: ...
 
     @abstractmethod
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged: ...
+    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+        """Run the job on every part, wherever the engine likes."""
 
     def close(self) -> None:  # noqa: B027 (most have nothing to let go)
         """Let go of what was started for this engine, and of nothing else."""

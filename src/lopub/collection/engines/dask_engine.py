@@ -30,6 +30,7 @@ class DaskEngine(Engine):
 
     @classmethod
     def at(cls, address: str | None) -> "DaskEngine":
+        """The engine on a running cluster with this address."""
         if address is None:
             return cls.here()
         try:

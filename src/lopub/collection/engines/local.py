@@ -67,6 +67,7 @@ class Parcels:
         self._end = 0
 
     def put(self, number: int, sent: Sent) -> None:
+        """Add a parcel behind those that its range has already."""
         try:
             self._file.seek(self._end)
             for of_range, parcel in sorted(sent.parcels.items()):
@@ -77,6 +78,7 @@ class Parcels:
             raise StoreError(f"cannot write to the temporary directory {tempfile.gettempdir()}: {error.strerror}") from None
 
     def ranges(self) -> list[int]:
+        """The parcels of each range that was sent any, in the order of the parts."""
         return sorted(self._places)
 
     def of(self, of_range: int) -> list[bytes]:

@@ -35,6 +35,7 @@ def bytes_of_counts(counts: Counts) -> bytes:
 
 
 def counts_of_bytes(data: bytes, campaign: Campaign) -> Counts:
+    """The counts that were sent."""
     rows = _read(data)
     form, metadata = form_of(campaign), rows.schema.metadata
     tables = {}
@@ -59,6 +60,7 @@ def bytes_of_reports(batch: ReportBatch, times: NDArray[np.int64]) -> bytes:
 
 
 def reports_of_bytes(data: bytes, campaign: Campaign) -> tuple[ReportBatch, NDArray[np.int64]]:
+    """The reports that were sent, and how often each stands there."""
     hashes, slots, masks, payloads, times = _read(data).columns
     n, n_mask = len(times), campaign.mask_bytes
     batch = checked_batch(

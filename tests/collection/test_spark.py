@@ -78,7 +78,13 @@ def test_a_master_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch
         raise ValueError("no such master")
 
     monkeypatch.setattr("lopub.collection.engines.spark_engine._built", nobody)
-    with pytest.raises(
-        EngineError, match=r"^engine spark cannot be reached at nonsense; is its master running, and is Java here\?$"
-    ):
+    monkeypatch.setenv("JAVA_HOME", "/somewhere")
+    with pytest.raises(EngineError, match=r"^engine spark cannot be reached at nonsense; is its master running\?$"):
         engine_of("spark", "nonsense")
+
+
+def test_a_machine_without_java_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(EngineError, match=r"^engine spark needs Java 17 or newer, in PATH or in JAVA_HOME$"):
+        engine_of("spark", "local[1]")

@@ -5,6 +5,8 @@ another one under that id is refused, as a collector does. So the order of a fil
 and for no others.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,12 +41,12 @@ def _sifted(keys: Keys) -> NDArray[np.bool_]:
     return in_sieve(keys, again)
 
 
-def sieve_of(keys: Keys, most_bits: int) -> Keys:
+def sieve_of(parts: Sequence[Keys], most_bits: int) -> Keys:
     """The bits of these keys, in which others may be looked up: all of these are found, and few others unless they are many."""
-    sieve, again = (
-        np.zeros(max(1, min(most_bits, 1 << (BITS_A_KEY * len(keys)).bit_length()) // 64), np.uint64) for _ in range(2)
-    )
-    _mark(keys, sieve, again)
+    n_bits = max(64, min(most_bits, 1 << (BITS_A_KEY * sum(map(len, parts))).bit_length()))
+    sieve, again = (np.zeros(n_bits // 64, dtype=np.uint64) for _ in range(2))
+    for keys in parts:
+        _mark(keys, sieve, again)
     return sieve
 
 

@@ -32,7 +32,7 @@ PARTS_A_WORKER = 4
 """At least, so that workers end at about the same time."""
 MOST_SIEVE_BITS = 2**27
 """16 MiB. With more repeated reports than it can tell apart, more reports go through the second exchange, up to all of them."""
-RANGE_BYTES = 2**24
+RANGE_BYTES = 2**23
 """Of reports that one range of the second exchange has, about; to compare and count them takes ten times as much memory."""
 MOST_RANGES = 2**15
 
@@ -57,11 +57,11 @@ def count_source(
     n_ranges = 0 if trusted_distinct else min(MOST_RANGES, 1 + n_reports // engine.keys_at_once)
     first = engine.exchange(parts, CountParts(campaign.canonical_bytes, n_ranges), done)
     total = counts_of_bytes(first.result, campaign)
-    shared = np.concatenate([np.zeros(0, dtype=np.uint64), *(np.frombuffer(keys, np.uint64) for keys in first.gathered)])
-    if not len(shared):
+    shared = [np.frombuffer(keys, np.uint64) for keys in first.gathered if keys]
+    if not shared:
         return total
     sieve = sieve_of(shared, MOST_SIEVE_BITS)
-    n_suspects = min(n_reports, 3 * len(shared) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
+    n_suspects = min(n_reports, 3 * sum(map(len, shared)) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
     n_ranges = min(MOST_RANGES, 1 + n_suspects * campaign.longest_report // RANGE_BYTES)
     second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), done)
     for repeated in (second.result, *second.gathered):

@@ -2,6 +2,7 @@
 that fails is tried again by Spark."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -54,6 +55,8 @@ class SparkEngine(Engine):
         that is active, or else one on all cores of this machine."""
         if address is None and (active := SparkSession.getActiveSession()) is not None:
             return cls(active)
+        if not _is_remote(address) and not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+            raise EngineError("engine spark needs Java 17 or newer, in PATH or in JAVA_HOME")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
             return cls(_built(address), own=True)
@@ -61,8 +64,8 @@ class SparkEngine(Engine):
             raise EngineError("engine spark lacks packages for Spark Connect; install pyspark[connect]") from None
         except (PySparkException, Py4JError, ValueError, OSError):
             if address is None:
-                raise EngineError("engine spark cannot start; it needs Java 17 or newer, in PATH or in JAVA_HOME") from None
-            raise EngineError(f"engine spark cannot be reached at {address}; is its master running, and is Java here?") from None
+                raise EngineError("engine spark cannot start; is its Java 17 or newer?") from None
+            raise EngineError(f"engine spark cannot be reached at {address}; is its master running?") from None
 
     @property
     def n_workers(self) -> int:
@@ -100,6 +103,11 @@ class SparkEngine(Engine):
     def close(self) -> None:
         if self._own:
             self._session.stop()
+
+
+def _is_remote(address: str | None) -> bool:
+    """Whether it is that of a Spark Connect server, which needs no Java here."""
+    return address is not None and address.startswith("sc://")
 
 
 def _built(address: str | None) -> SparkSession:

@@ -157,7 +157,7 @@ class Publication:
         """The first copy."""
         return self.copies[0]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)

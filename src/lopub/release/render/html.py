@@ -22,6 +22,8 @@ N_LISTED = 30
 """Pairs, edges or cliques that a list names before it points to the file."""
 SMALL_MISFIT = 1e-4
 """AVD between a clique's pairs and the estimated ones that nobody need care about."""
+MOST_CARDS = 200
+"""Attributes whose shares are shown; the file has all."""
 MOST_SHOWN = 40
 """Candidates of an attribute whose shares are shown; the file has all."""
 
@@ -138,8 +140,11 @@ def _shares(publication: Publication) -> str:
         "Estimated share of each answer with its 95 % interval, and its share in the synthetic table. The upper bar is the"
         " estimate, the lower one the synthetic table."
     )
-    cards = "".join(_attribute(publication, marginal) for marginal in publication.marginals)
-    return f'{said}<div class="cards">{cards}</div>'
+    shown = publication.marginals[:MOST_CARDS]
+    cards = "".join(_attribute(publication, marginal) for marginal in shown)
+    left = len(publication.marginals) - len(shown)
+    more = f"{number(left, ',')} more attributes are in <code>estimates/marginals.csv</code>." if left else ""
+    return f'{said}<div class="cards">{cards}</div>{paragraph(more) if left else ""}'
 
 
 def _attribute(publication: Publication, marginal: JointDistribution) -> str:
@@ -199,24 +204,36 @@ def _dependence(publication: Publication, figures: dict[str, Any]) -> str:
     return said + _heat(publication) + edges + _drawings(publication, names) + _cliques(publication, figures)
 
 
+def _in_heat(publication: Publication) -> list[int]:
+    """The attributes that the heat map shows: all, or of many those of the strongest dependences."""
+    if len(publication.names) <= plots.MOST_LABELS:
+        return list(range(len(publication.names)))
+    shown: set[int] = set()
+    for edge in publication.graph.edges:
+        shown |= set(edge) if len(shown) + 2 <= plots.MOST_LABELS else set()
+    return sorted(shown)
+
+
 def _heat(publication: Publication) -> str:
-    n = len(publication.names)
-    values = np.full((n, n), np.nan)
+    shown = _in_heat(publication)
+    place = {position: at for at, position in enumerate(shown)}
+    values = np.full((len(shown), len(shown)), np.nan)
     for a, b in publication.graph.edges:
-        if (a, b) in publication.pairs:
-            values[a, b] = values[b, a] = publication.pairs[a, b].mutual_information()
+        if (a, b) in publication.pairs and a in place and b in place:
+            values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[a, b].mutual_information()
     if np.isnan(values).all():
         return ""
     svg = plots.heat_map(
         values,
-        publication.names,
+        [publication.names[position] for position in shown],
         name="heat",
         description="Heat map of the mutual information of dependent attributes; the numbers are in estimates/dependence.csv",
         scale="mutual information, nats",
     )
-    return figure(
-        svg, "Mutual information of each two attributes that depend on each other; the numbers are in estimates/dependence.csv."
-    )
+    left = len(publication.names) - len(shown)
+    caption = "Mutual information of each two attributes that depend on each other"
+    caption += f"; {left:,} attributes are left out, the strongest dependences are shown" if left else ""
+    return figure(svg, f"{caption}; the numbers are in estimates/dependence.csv.")
 
 
 def _strongest(publication: Publication, measure: str) -> str:

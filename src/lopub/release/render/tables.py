@@ -101,13 +101,14 @@ def _numbers(publication: Publication) -> bytes:
 
 
 def _dependence(publication: Publication) -> bytes:
-    """One row a pair that was looked at: its strength, and what became of it."""
-    edges, dropped = set(publication.graph.edges), set(publication.dropped)
+    """One row per pair that was fitted: its strength, and what became of it. Of very many pairs, those that were ruled out
+    without a fit are not there, and those whose joint was not held have no mutual information."""
+    edges, dropped, names = set(publication.graph.edges), set(publication.dropped), publication.names
     rows = []
     for pair, strength in sorted(publication.graph.strengths.items()):
         fate = "dropped" if pair in dropped else "yes" if pair in edges else "no"
-        names = [publication.names[position] for position in pair]
-        rows.append([*names, publication.graph.measure, strength, publication.pairs[pair].mutual_information(), fate])
+        information = publication.pairs[pair].mutual_information() if pair in publication.pairs else np.nan
+        rows.append([*(names[position] for position in pair), publication.graph.measure, strength, information, fate])
     return _csv(["attribute_1", "attribute_2", "measure", "strength", "mutual_information", "edge"], rows)
 
 

@@ -92,9 +92,7 @@ def drawn(rows: list[dict[str, float | str]]) -> None:
     sides = (("reports", {"attributes": 15}, True), ("attributes", {"reports": N_FIXED}, False))
     for side, (over, fixed, alike) in zip(axes, sides, strict=True):
         own = [
-            row
-            for row in rows
-            if all(row[key] == value for key, value in fixed.items()) and (over != "attributes" or row["attributes"] != 15)
+            row for row in rows if all(row[key] == value for key, value in fixed.items()) and (row["attributes"] == 15) is alike
         ]
         for step in ("count", "publish"):
             for epsilon in sorted({row["epsilon"] for row in own}):

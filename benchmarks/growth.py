@@ -90,7 +90,7 @@ def drawn(rows: list[dict[str, float | str]]) -> None:
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8))
     sides = (("reports", {"attributes": 15}, True), ("attributes", {"reports": N_FIXED}, False))
-    for side, (over, fixed, alike) in zip(axes, sides, strict=True):
+    for side, (over, fixed, adult) in zip(axes, sides, strict=True):
         own = [
             row for row in rows if all(row[key] == value for key, value in fixed.items()) and (row["attributes"] == 15) is alike
         ]

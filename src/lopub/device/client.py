@@ -55,7 +55,8 @@ class Client:
         self._person = hashlib.sha256(respondent.encode(errors="surrogatepass")).hexdigest()[:32]
         self._key = f"{campaign.id}-{self._person}"
         self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
-        if self._lifetime_cap is not None and not isinstance(self._store, CountingStore):
+        self._totals = self._store if isinstance(self._store, CountingStore) else None
+        if self._lifetime_cap is not None and self._totals is None:
             raise CampaignError(
                 "lifetime_cap needs a store that keeps totals, as FileStore does; this one has no spent and charge"
             )
@@ -82,9 +83,9 @@ class Client:
 
     def spent(self) -> Spent:
         """What the respondent's reports in this store reveal at most, together; each counts from just before it is drawn."""
-        if not isinstance(self._store, CountingStore):
+        if self._totals is None:
             raise CampaignError("this store keeps no totals; FileStore and MemoryStore do")
-        return self._store.spent(self._person)
+        return self._totals.spent(self._person)
 
     def send(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
         """Send the kept report, always the same bytes, until the collector has it; how many attempts it took.
@@ -103,8 +104,8 @@ class Client:
         return withdraw_report(self._finished().id, address, patience)
 
     def _charge(self) -> None:
-        if isinstance(self._store, CountingStore):
-            self._store.charge(self._key, self._person, self._campaign.loss, self._lifetime_cap)
+        if self._totals is not None:
+            self._totals.charge(self._key, self._person, self._campaign.loss, self._lifetime_cap)
 
     def _finished(self) -> Report:
         if (report := self.kept()) is None:

@@ -91,9 +91,8 @@ def drawn(rows: list[dict[str, float | str]]) -> None:
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.8))
     sides = (("reports", {"attributes": 15}, True), ("attributes", {"reports": N_FIXED}, False))
     for side, (over, fixed, adult) in zip(axes, sides, strict=True):
-        own = [
-            row for row in rows if all(row[key] == value for key, value in fixed.items()) and (row["attributes"] == 15) is alike
-        ]
+        alike = [row for row in rows if (row["attributes"] == 15) is adult]
+        own = [row for row in alike if all(row[key] == value for key, value in fixed.items())]
         for step in ("count", "publish"):
             for epsilon in sorted({row["epsilon"] for row in own}):
                 points = sorted((float(r[over]), float(r["cpu"])) for r in own if r["step"] == step and r["epsilon"] == epsilon)

@@ -9,6 +9,7 @@ to ranges of keys, where those that are met twice are found. Most sources have n
 second exchange sends the reports under such keys, and a few others, to ranges; there the later ones are counted, and taken off.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -52,8 +53,7 @@ def count_source(
     if n_partitions is not None and n_partitions < 1:
         raise DomainError(f"n_partitions must be at least 1, got {n_partitions}")
     campaign, n_reports = source.campaign, source.n_reports
-    usual = max(-(-n_reports // PART_REPORTS), min(PARTS_A_WORKER * engine.n_workers, -(-n_reports // BLOCK_REPORTS)), 1)
-    parts = source.parts(n_partitions or usual)
+    parts = source.parts(n_partitions or _usual_parts(campaign, n_reports, engine.n_workers))
     n_ranges = 0 if trusted_distinct else min(MOST_RANGES, 1 + n_reports // engine.keys_at_once)
     first = engine.exchange(parts, CountParts(campaign.canonical_bytes, n_ranges), done)
     total = counts_of_bytes(first.result, campaign)
@@ -67,6 +67,13 @@ def count_source(
     for repeated in (second.result, *second.gathered):
         total = without(total, counts_of_bytes(repeated, campaign))
     return total
+
+
+def _usual_parts(campaign: Campaign, n_reports: int, n_workers: int) -> int:
+    """Into how many parts a source is cut: all workers have some, and none has fewer reports than there are tables to add up."""
+    n_tables = math.comb(len(campaign.domain) + 1, 2)
+    wanted = max(-(-n_reports // PART_REPORTS), min(PARTS_A_WORKER * n_workers, -(-n_reports // BLOCK_REPORTS)))
+    return max(1, min(wanted, n_reports // n_tables))
 
 
 @dataclass(frozen=True)

@@ -140,9 +140,11 @@ def _joint_answers(reports: ReportArrays) -> Answers:
     """Take every report's cell apart."""
     sizes = np.array(reports.campaign.domain.sizes, dtype=np.int64)
     values = np.full((len(reports.view_index), len(sizes)), -1, dtype=np.int32)
-    _take_apart(DirectBulk().cells(reports), reports.view_index, padded_views(reports.views), sizes, values)
-    cells = [reports.campaign.channels(view)[0].n_candidates for view in reports.views]
-    noises = sorted(set(cells))
+    views = padded_views(reports.views)
+    _take_apart(DirectBulk().cells(reports), reports.view_index, views, sizes, values)
+    inside = np.arange(views.shape[1] - 1) < views[:, :1]
+    cells = np.where(inside, sizes[views[:, 1:]], 1).prod(axis=1)  # below 2^62, as the campaign checks
+    noises = np.unique(cells).tolist()
     return Answers(values, np.searchsorted(noises, cells)[reports.view_index].astype(np.int64), tuple(noises))
 
 

@@ -136,7 +136,7 @@ def test_every_public_name_says_what_it_is():
         (lambda **o: plan(DOMAIN, people=10, epsilon=1, **o), "goals", "goal"),
         (lambda **o: evaluate(people(), people(), **o), "target", "targets"),
         (lambda **o: simulate(people(), CAMPAIGN, **o), "sed", "seed"),
-        (lambda **o: count(reports(), **o), "dnoe", "done"),
+        (lambda **o: count(reports(), **o), "progres", "progress"),
         (lambda **o: make_campaign(DOMAIN, Terms(name="t"), **o), "reqest", "request"),
         (lambda **o: infer_domain("table.csv", **o), "column", "columns"),
         (lambda **o: poisoning_bound(CAMPAIGN, "age", n_reports=9, **o), "n_fakes", "n_fake"),

@@ -162,6 +162,25 @@ def test_no_module_passes_400_lines_and_no_function_60():
                 assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.name}"
 
 
+def callbacks(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The parameters of a function that are told how far it is, with their types."""
+    for parameter in [*node.args.args, *node.args.kwonlyargs]:
+        kind = ast.unparse(parameter.annotation) if parameter.annotation else ""
+        if parameter.arg == "progress" or "Progress" in kind or (parameter.arg in ("done", "told") and "Callable" in kind):
+            yield f"{parameter.arg}: {kind}"
+
+
+def test_progress_has_one_name_and_one_shape():
+    found = {
+        one
+        for _, tree in places()
+        for _, node in public_definitions(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for one in callbacks(node)
+    }
+    assert found == {"progress: Progress", "progress: Progress | None"}
+
+
 def asks_by_name(tree: ast.Module, names: set[str], classes: set[str]) -> Iterator[str]:
     """Comparisons with one of the names, and questions whether something is of one of the classes."""
     for node in ast.walk(tree):

@@ -1,11 +1,12 @@
 """Whatever reaches a terminal is plain, whoever wrote it and whichever command shows it."""
 
+import io
 import json
 
 import pytest
 
 from lopub import StoreError
-from lopub.cli.console import note, one_line, out, plain, print_json, refuse, say, table, working
+from lopub.cli.console import _Console, note, one_line, out, plain, print_json, progress_bar, refuse, say, table, working
 
 HOSTILE = [
     *map(chr, range(0x20)),
@@ -70,3 +71,45 @@ def test_json_says_the_same_in_plain_signs(capsys):
     text = capsys.readouterr().out
     assert json.loads(text) == value
     assert all(sign.isprintable() or sign == "\n" for sign in text) and "é" in text
+
+
+# ---- progress
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What a terminal of 100 columns would be sent on standard error."""
+    sent = io.StringIO()
+    monkeypatch.setattr("lopub.cli.console.err", _Console(file=sent, force_terminal=True, width=100))
+    return sent
+
+
+def last_line(sent: io.StringIO, told: list[tuple[str, int, int | None]], *, in_bytes: bool = False) -> str:
+    """What stands there after the last of these steps, before the bar is taken away; without colours."""
+    with progress_bar("beginning", in_bytes=in_bytes) as progress:
+        for step in told:
+            progress(*step)
+    return next(line for line in reversed(sent.getvalue().splitlines()) if "━" in line)
+
+
+def test_a_bar_has_its_title_until_it_is_told_something(terminal: io.StringIO):
+    assert "beginning" in last_line(terminal, [])
+
+
+def test_a_bar_shows_what_is_being_done_and_how_much_of_it(terminal: io.StringIO):
+    shown = last_line(terminal, [("counting", 3, 9), (f"fitting{WORDS}", 1, 4)])
+    assert f"fitting{SHOWN}" in shown and "1/4" in shown and "counting" not in shown
+
+
+def test_a_total_that_nobody_knows_is_not_that_of_what_came_before(terminal: io.StringIO):
+    assert "20/?" in last_line(terminal, [("counting", 9, 9), ("copying reports", 20, None)])
+
+
+def test_bytes_are_shown_as_bytes(terminal: io.StringIO):
+    assert "1.5/3.0 MB" in last_line(terminal, [("downloading retail.dat", 1_500_000, 3_000_000)], in_bytes=True)
+
+
+def test_without_a_terminal_there_is_no_bar(capsys):
+    with progress_bar("counting") as progress:
+        progress("counting", 1, 2)
+    assert capsys.readouterr() == ("", "")

@@ -299,10 +299,10 @@ def test_adding_leaves_both_sides_as_they_were() -> None:
 
 
 def test_after_every_block_it_is_told_how_many_reports_are_counted() -> None:
-    told: list[int] = []
+    told: list[tuple[str, int, int | None]] = []
     batch = batch_of("direct fill jointly", FEW)
-    count((batch[start : start + 20] for start in (0, 20, 40)), done=told.append)
-    assert told == [20, 40, FEW]
+    count((batch[start : start + 20] for start in (0, 20, 40)), progress=lambda *step: told.append(step))
+    assert told == [("counting", n, None) for n in (20, 40, FEW)]
 
 
 def test_counts_of_different_campaigns_cannot_be_added() -> None:

@@ -254,9 +254,9 @@ def test_an_answer_that_does_not_say_how_long_it_is_is_read_to_its_end(mirror: M
 
 def test_progress_is_told_in_bytes_up_to_the_total(mirror: Mirror, tmp_path: Path):
     heard: list[tuple[str, int, int | None]] = []
-    fetch(DAT, tmp_path, base=mirror.base, told=lambda *news: heard.append(news))
+    fetch(DAT, tmp_path, base=mirror.base, progress=lambda *news: heard.append(news))
     assert [n for _, n, _ in heard] == sorted({n for _, n, _ in heard}) and len(heard) > 1
-    assert heard[-1] == ("retail.dat", len(LARGE), len(LARGE))
+    assert heard[-1] == ("downloading retail.dat", len(LARGE), len(LARGE))
 
 
 def test_a_transfer_that_is_cut_off_is_resumed_at_once(mirror: Mirror, tmp_path: Path):
@@ -329,7 +329,7 @@ def test_a_server_that_sends_without_end_is_cut_short(mirror: Mirror, tmp_path: 
     mirror.behaviour.files["retail.dat"] = LARGE * 20
     heard: list[int] = []
     with pytest.raises(StoreError, match="was thrown away"):
-        fetch(DAT, tmp_path, base=mirror.base, told=lambda _, n, __: heard.append(n))
+        fetch(DAT, tmp_path, base=mirror.base, progress=lambda _, n, __: heard.append(n))
     assert max(heard) <= DAT.most_bytes + fetching.BLOCK
     assert not parts(tmp_path)
 

@@ -13,8 +13,9 @@ from lopub.collection.batch import save_reports
 from lopub.collection.batch.storage import framed_bytes, stretches_of, walk_reports
 from lopub.collection.counts import count
 from lopub.collection.engines import FileSource, LocalEngine, Partition, Several, count_source, engine_of, once, report_files
-from lopub.collection.engines.base import Done, Exchanged, Job
+from lopub.collection.engines.base import Exchanged, Job
 from lopub.collection.engines.passing import bytes_of_counts, counts_of_bytes
+from lopub.collection.progress import Progress
 from lopub.errors import CampaignError, DomainError, EngineError, Reason, StoreError
 
 KINDS = ["direct fill jointly", "direct all separately", "subset sample jointly", "bloom listed separately"]
@@ -30,7 +31,7 @@ def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 class Shuffled(LocalEngine):
     """Parts are done in any order, some of them twice."""
 
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
         order = list(range(len(parts)))
         random.Random(len(parts)).shuffle(order)
         for number in order[:3]:
@@ -123,8 +124,8 @@ def test_several_sources_are_one_behind_the_other(tmp_path: Path):
 def test_progress_is_told_part_by_part(tmp_path: Path):
     campaign, told = campaign_of(DIRECT), []
     save_reports(tmp_path / "r.parquet", campaign, [people_of(campaign, 500)[at : at + 100] for at in range(0, 500, 100)])
-    count_source(FileSource([tmp_path / "r.parquet"]), LocalEngine(2), n_partitions=5, done=lambda *n: told.append(n))
-    assert told == [(k, 5) for k in range(1, 6)]
+    count_source(FileSource([tmp_path / "r.parquet"]), LocalEngine(2), n_partitions=5, progress=lambda *n: told.append(n))
+    assert told == [("counting", k, 5) for k in range(1, 6)]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -69,8 +69,9 @@ def test_a_part_that_cannot_be_read_is_refused_in_the_words_of_a_file(engine: Sp
 def test_progress_ends_with_all_parts(engine: SparkEngine, tmp_path: Path):
     campaign, told = campaign_of(DIRECT), []
     source = FileSource(doubled_files(tmp_path, campaign)[2:])
-    count_source(source, engine, n_partitions=2, done=lambda *n: told.append(n))
-    assert told[0] == (0, 2) and told[-1] == (2, 2)
+    count_source(source, engine, n_partitions=2, progress=lambda *n: told.append(n))
+    assert told[0] == ("counting", 0, 2) and ("counting", 2, 2) in told
+    assert told[-1] == ("finding repeated reports", 2, 2)
 
 
 def test_a_master_that_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch):

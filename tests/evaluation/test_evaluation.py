@@ -330,10 +330,10 @@ def test_scores_do_not_depend_on_the_order_of_the_attributes():
 
 
 def test_progress_ends_with_the_last_of_all_steps():
-    steps: list[tuple[int, int]] = []
-    evaluate(chain(200, seed=1), chain(200, seed=2), done=lambda *step: steps.append(step))
-    assert [number for number, _ in steps] == list(range(1, steps[-1][1] + 1))
-    assert {total for _, total in steps} == {4 + 6 + 4 + 3 * 4}
+    steps: list[tuple[str, int, int | None]] = []
+    evaluate(chain(200, seed=1), chain(200, seed=2), progress=lambda *step: steps.append(step))
+    total = 4 + 6 + 4 + 3 * 4
+    assert steps == [("comparing", number, total) for number in range(1, total + 1)]
 
 
 def test_the_dictionary_holds_every_number_of_the_breakdown():

@@ -106,6 +106,14 @@ def test_pairs_of_names_are_in_the_order_given():
         np.testing.assert_array_equal(joint.probabilities, study.estimate(names).probabilities)
 
 
+def test_after_each_joint_it_is_told_how_many_there_are():
+    study, told = studies("direct-fill-jointly")[0], list[tuple[str, int, int | None]]()
+    study.pairs(("work", "age", "car"), progress=lambda *step: told.append(step))
+    study.joints([(0, 1), (2,)], progress=lambda *step: told.append(step))
+    assert told[:3] == [("estimating pairs", n, 3) for n in (1, 2, 3)]
+    assert told[3:] == [("estimating joints", n, 2) for n in (1, 2)]
+
+
 def test_all_pairs_are_in_the_order_of_the_campaign():
     assert list(studies("direct-fill-jointly")[0].pairs())[:3] == [("work", "age"), ("work", "home"), ("work", "car")]
 

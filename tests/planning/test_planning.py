@@ -127,6 +127,13 @@ def test_a_plan_takes_the_best_of_those_it_tried():
     assert found.error == tried[0] == min(tried)
 
 
+def test_before_each_trial_it_is_told_which_design_is_tried():
+    told: list[tuple[str, int, int | None]] = []
+    found = plan(FOUR, people=300, epsilon=3, progress=lambda *step: told.append(step))
+    assert {doing for doing, _, _ in told} == {f"trying {option.design}" for option in found.options if option.trial is not None}
+    assert [(n, total) for _, n, total in told] == [(0, 3), (1, 3), (2, 3)]
+
+
 def test_a_plan_makes_a_campaign_within_its_epsilon():
     found = plan(FOUR, people=3000, epsilon=3)
     campaign = found.campaign(Terms(name="t"))

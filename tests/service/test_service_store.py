@@ -175,9 +175,12 @@ def test_a_file_is_imported_once_with_its_refused_ones_counted(store: ReportStor
     data = people.reports(CAMPAIGN, 30)
     batch = ReportBatch.from_reports([Report.from_bytes(each, CAMPAIGN) for each in data], CAMPAIGN)
     batch.save(tmp_path / "reports.parquet")
-    first = import_reports(store, entry, [ReportBatch.load(tmp_path / "reports.parquet")])
+    told: list[tuple[str, int, int | None]] = []
+    loaded = ReportBatch.load(tmp_path / "reports.parquet")
+    first = import_reports(store, entry, [loaded[:20], loaded[20:]], progress=lambda *step: told.append(step))
     again = import_reports(store, entry, [ReportBatch.load(tmp_path / "reports.parquet")])
     assert (first.n_accepted, first.n_replayed, again.n_accepted, again.n_replayed) == (30, 0, 0, 30)
+    assert told == [("importing", 20, None), ("importing", 30, None)]
     close_campaign(store, CAMPAIGN.id)
     with pytest.raises(CampaignClosed, match="takes no more reports"):
         import_reports(store, entry, [batch])
@@ -517,7 +520,11 @@ def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
     backup(source, tmp_path / "backup")
     source.close()
     before = (tmp_path / "backup").read_bytes()
-    assert restore(tmp_path / "backup", store) == 24
+    told: list[tuple[str, int, int | None]] = []
+    assert restore(tmp_path / "backup", store, progress=lambda *step: told.append(step)) == 24
+    assert told == [
+        (f"copying {name}", n, None) for name, n in (("campaigns", 1), ("reports", 25), ("refusals", 1), ("tokens", 1))
+    ]
     assert (tmp_path / "backup").read_bytes() == before
     found = find_campaign(store, CAMPAIGN.id)
     counted = tally(store, found)

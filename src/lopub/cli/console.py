@@ -10,10 +10,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
+from lopub.collection.progress import Progress
 from lopub.errors import LopubError, LopubWarning, StoreError
 
 if TYPE_CHECKING:
@@ -157,8 +167,21 @@ def refuse(error: LopubError) -> NoReturn:
     sys.exit(1)
 
 
-def progress(title: str, total: int) -> tuple[Progress, TaskID]:
-    """A progress bar on standard error, for anything that can take over a second; shown on a terminal only."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
-    return bar, bar.add_task(title, total=total)
+@contextmanager
+def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Progress]:
+    """A bar on standard error for anything that can take over a second, shown on a terminal only. It has the title until it is
+    told what is being done, and begins anew whenever that is something else."""
+    amounts: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [MofNCompleteColumn()]
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amounts, TimeRemainingColumn())
+    bar = Bar(*columns, console=err, transient=True, disable=not err.is_terminal)
+    doing, task = title, bar.add_task(one_line(title), total=None)
+
+    def told(what: str, done: int, total: int | None) -> None:
+        nonlocal doing, task
+        if what != doing:
+            bar.remove_task(task)
+            doing, task = what, bar.add_task(one_line(what), total=None)
+        bar.update(task, completed=done, total=total)
+
+    with bar:
+        yield told

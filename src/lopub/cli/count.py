@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import progress, tell
+from lopub.cli.console import progress_bar, tell
 from lopub.cli.database import refuse_without_service
 from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
 from lopub.cli.options import Sources as Words
@@ -85,12 +85,11 @@ def _is_one_store(named: Sources) -> bool:
 
 
 def _counted(source: Source, engine: Engine, partitions: int | None, trusted_distinct: bool) -> Counts:
-    bar, task = progress("counting", total=1)
-    with bar:
+    with progress_bar("counting") as progress:
         return count_source(
             source,
             engine,
             n_partitions=partitions,
             trusted_distinct=trusted_distinct,
-            done=lambda n_done, n: bar.update(task, completed=n_done, total=n),
+            progress=progress,
         )

@@ -3,19 +3,15 @@
 import hashlib
 import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
-from lopub.cli.console import err, noted_warnings, tell
+from lopub.cli.console import noted_warnings, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
-from lopub.collection.catalogue.fetching import Told
 from lopub.collection.catalogue.obtaining import Place, bring, download
 from lopub.collection.catalogue.originals import SOURCES, PublicSource
 from lopub.collection.catalogue.preparation import Prepared
@@ -64,8 +60,8 @@ def data(
     if files:
         prepared = bring(source, place, files, force=force)
     else:
-        with noted_warnings(), _shown() as told:
-            prepared = download(source, place, base=base, force=force, told=told)
+        with noted_warnings(), progress_bar("downloading", in_bytes=True) as progress:
+            prepared = download(source, place, base=base, force=force, progress=progress)
     lines = [
         f"{source.name}: {prepared.n_records:,} records of {prepared.n_attributes} attributes",
         f"written: {place.table}",
@@ -75,21 +71,6 @@ def data(
         f"To use it: export {VARIABLE}={shlex.quote(str(place.directory.absolute()))}",
     ]
     tell(_summary(source, place, prepared), *lines, as_json=as_json)
-
-
-@contextmanager
-def _shown() -> Iterator[Told]:
-    """Bytes of every original as they come, on a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-
-        def told(original: str, n_bytes: int, total: int | None) -> None:
-            if original not in tasks:
-                tasks[original] = bar.add_task(original)
-            bar.update(tasks[original], completed=n_bytes, total=total)
-
-        yield told
 
 
 def _summary(source: PublicSource, place: Place, prepared: Prepared) -> dict[str, Any]:

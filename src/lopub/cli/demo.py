@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from lopub.cli.campaign import summary_of
-from lopub.cli.console import out, say, table, working
+from lopub.cli.console import out, progress_bar, say, table, working
 from lopub.cli.encode import encode_to
 from lopub.cli.options import OUTPUT, Force, Seed
 from lopub.cli.outputs import check_directory, check_file, check_parent
-from lopub.cli.publish import print_publication, stages
+from lopub.cli.publish import print_publication
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.terms import Terms
@@ -51,8 +51,8 @@ def demo(
     out.print(summary_of(campaign))
     n_reports = encode_to(reports_file, dataset, campaign, seed=seed, force=force)
     say(f"3. {n_reports:,} noisy reports, all that a collector would ever see: {reports_file}")
-    with stages() as told:
-        publication = publish(ReportBatch.load(reports_file), seed=seed, progress=told)
+    with progress_bar("estimating") as progress:
+        publication = publish(ReportBatch.load(reports_file), seed=seed, progress=progress)
     publication.save(publication_directory, force=force)
     say(f"4. A synthetic table and all estimates, from those reports alone: {publication_directory}")
     print_publication(publication)

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import note, progress, tell
+from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_file
 from lopub.collection.batch import ReportBatch, save_reports
 from lopub.collection.dataset import Dataset
+from lopub.collection.progress import Progress
 from lopub.collection.simulation import simulate_blocks
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
@@ -79,12 +80,14 @@ def encode(
 
 def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool) -> int:
     """Simulate and write, block by block, with a progress bar; how many reports."""
-    bar, task = progress("encoding", len(dataset))
 
-    def shown() -> Iterator[ReportBatch]:
+    def shown(progress: Progress) -> Iterator[ReportBatch]:
+        n_done = 0
+        progress("encoding", n_done, len(dataset))
         for block in simulate_blocks(dataset, campaign, seed=seed):
             yield block
-            bar.advance(task, len(block))
+            n_done += len(block)
+            progress("encoding", n_done, len(dataset))
 
-    with bar:
-        return save_reports(output, campaign, shown(), force=force)
+    with progress_bar("encoding") as progress:
+        return save_reports(output, campaign, shown(progress), force=force)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import typer
 
-from lopub.cli.console import note, out, print_json, progress, say, table, working
+from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
 from lopub.cli.options import OUTPUT, AsJson, Force, Seed
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_directory, check_file
@@ -94,8 +94,7 @@ def evaluate(
         check_directory(output, mark=MARK, force=force)
     with working("reading tables"):
         real, synthetic = read_tables(real_file, synthetic_file, campaign_file, domain_file)
-    bar, task = progress("evaluating", 1)
-    with bar:
+    with progress_bar("comparing") as progress:
         scores = evaluated(
             real,
             synthetic,
@@ -104,7 +103,7 @@ def evaluate(
             targets=names,
             classifiers=classifiers,
             seed=seed,
-            done=lambda steps, total: bar.update(task, completed=steps, total=total),
+            progress=progress,
         )
     if output is not None:
         write_scores(scores, real, synthetic, output, force=force)

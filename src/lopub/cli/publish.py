@@ -1,13 +1,11 @@
 """`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lopub.cli.console import note, out, print_json, progress, say, table
+from lopub.cli.console import note, out, print_json, progress_bar, say, table
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import read, resolved
@@ -17,7 +15,7 @@ from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, published
-from lopub.release.stages import PHI, Progress
+from lopub.release.stages import PHI
 from lopub.release.summary import warnings_of
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
@@ -103,8 +101,8 @@ def publish(
     check_directory(output, mark="manifest.json", force=force)
     found = read(resolved(sources, campaign))
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
-    with stages() as told:
-        publication = published(found.data, settings, progress=told, margins=margins)
+    with progress_bar("estimating") as progress:
+        publication = published(found.data, settings, progress=progress, margins=margins)
     publication.save(output, force=force)
     if as_json:
         print_json(found.described() | described(publication) | {"output": str(output)})
@@ -118,18 +116,6 @@ def pruning(find: str | None) -> Pruning | None:
     if find is not None and find not in ("dependence", "independence"):
         raise DomainError(f"--prune must be dependence or independence, got {find!r}")
     return None if find is None else Pruning(find=find)  # type: ignore[arg-type]
-
-
-@contextmanager
-def stages() -> Iterator[Progress]:
-    """A progress bar that goes from stage to stage, on a terminal only."""
-    bar, task = progress("estimating", 1)
-
-    def told(stage: str, done: int, total: int) -> None:
-        bar.update(task, description=stage, completed=done, total=total)
-
-    with bar:
-        yield told
 
 
 def described(publication: Publication) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import note, progress, tell
+from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
 from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, write_tables
@@ -48,17 +48,16 @@ def reproduce(
     cells = cells_of(what or list(EXPERIMENTS), scale)
     check_parent(output)
     refuse_foreign(output, force=force)
-    bar, task = progress("measuring", total=len(cells))
     n_done = 0
-
-    def told(n: int, total: int) -> None:
-        nonlocal n_done
-        n_done = n
-        bar.update(task, completed=n, total=total)
-
     try:
-        with bar:
-            measured = measure(cells, output, data=data, workers=workers, told=told)
+        with progress_bar("measuring") as shown:
+
+            def progress(doing: str, n: int, total: int | None) -> None:
+                nonlocal n_done
+                n_done = n
+                shown(doing, n, total)
+
+            measured = measure(cells, output, data=data, workers=workers, progress=progress)
     except KeyboardInterrupt:
         note(f"stopped: {n_done:,} of {len(cells):,} cells are kept in {output}; run the same command to go on")
         raise typer.Exit(130) from None

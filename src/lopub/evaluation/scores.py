@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lopub.collection.dataset import Dataset
+from lopub.collection.progress import Progress, silent
 from lopub.contract.domain import Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, checks_options
@@ -27,7 +28,6 @@ MAJORITY_BOUNDS = (0.5, 0.9)
 
 Pair = tuple[str, ...]
 """Two names, in domain order."""
-Done = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,13 +117,13 @@ def evaluate(
     targets: str | Sequence[str] | None = None,
     classifiers: bool = True,
     seed: int = 0,
-    done: Done | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """AVD for k = 1, 2, 3, dependence and classifier rates of a synthetic table, measured on the real one.
 
     Of more than `most_sets` triples so many are drawn; of pairs, all up to 200 attributes. Edges and the most dependent
     pairs are looked for among the pairs that are scored. targets: what classifiers predict; unless given, see
-    `chosen_targets`. done: told (steps done, steps in all) as it goes.
+    `chosen_targets`. progress: told after each set and each classifier.
     """
     _check(real, synthetic, most_sets=most_sets, phi=phi, n_dependent=n_dependent, seed=seed)
     targets = None if targets is None else names_of(targets)
@@ -131,11 +131,11 @@ def evaluate(
     named = _named_targets(real, marginals, targets) if classifiers else []
     n_targets = len(named) if targets is not None else min(MOST_TARGETS, len(named))
     sets = _sets(real.domain, most_sets, seed)
+    told = progress or silent
     total, steps = sum(map(len, sets)) + n_targets * 2 * len(CLASSIFIERS), count(1)
 
     def advance() -> None:
-        if done is not None:
-            done(next(steps), total)
+        told("comparing", next(steps), total)
 
     ways = tuple(_way(real, synthetic, some, marginals, advance) for some in sets)
     pairs = ways[1].sets if len(ways) > 1 else ()

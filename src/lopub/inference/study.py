@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
+from lopub.collection.progress import Progress, silent
 from lopub.contract.domain import Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.contract.view import View
@@ -81,14 +82,14 @@ class Study:
         method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
-        done: Callable[[int], None] | None = None,
+        progress: Progress | None = None,
     ) -> dict[tuple[str, str], JointDistribution]:
         """The joints of all pairs of these attributes, in the order given, or of all, in the campaign's; on all cores.
-        done: told after each pair how many are."""
+        progress: told after each pair."""
         positions = self._positions(self.campaign.domain.names if names is None else names_of(names))
         if names is not None and len(positions) < 2:
             raise DomainError(f"names must list at least two attributes to make a pair, got {len(positions)}")
-        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, done=done)
+        joints = self.joints(list(combinations(positions, 2)), method, workers=workers, progress=progress)
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
 
     def clique(self, names: str | Sequence[str]) -> View:
@@ -209,16 +210,16 @@ class Study:
         method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
-        done: Callable[[int], None] | None = None,
+        progress: Progress | None = None,
     ) -> list[JointDistribution]:
-        """The joints of many cliques, on all cores. done: told after each how many are."""
-        estimator, found = estimator_of(method), []
+        """The joints of many cliques, on all cores. progress: told after each."""
+        estimator, found, told = estimator_of(method), [], progress or silent
+        doing = "estimating pairs" if all(len(clique) == 2 for clique in cliques) else "estimating joints"
         self.marginals  # noqa: B018 (estimated here, once, before the threads ask for them)
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)
-                if done:
-                    done(len(found))
+                told(doing, len(found), len(cliques))
         return found
 
     def gain_bounds(self, pairs: Sequence[View]) -> Probabilities:
@@ -313,8 +314,8 @@ def estimate_pairs(
     method: str | Estimator = "shrunk",
     *,
     workers: int | None = None,
-    done: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[tuple[str, str], JointDistribution]:
-    """The joints of all pairs of some attributes, or of all. workers: threads, one per core unless given. done: told after each
-    pair how many there are."""
-    return Study(data).pairs(names, method, workers=workers, done=done)
+    """The joints of all pairs of some attributes, or of all. workers: threads, one per core unless given.
+    progress: told after each pair."""
+    return Study(data).pairs(names, method, workers=workers, progress=progress)

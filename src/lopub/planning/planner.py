@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -141,14 +142,15 @@ def plan(
     weights: Mapping[str, float] | None = None,
     n_tried: int = N_TRIED,
     seed: int = 0,
-    told: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """How best to collect from so many people at this total epsilon.
 
     goal: "pairs", "marginals" or "table" (a whole synthetic table). population: whom to try it on; uniform unless given.
-    weights: of attributes that matter more, or less, than 1. told: before each trial, which design it is of.
+    weights: of attributes that matter more, or less, than 1. progress: told before each trial, with its design.
     """
     _check(people, epsilon, goal)
+    told = progress or silent
     crowd = population or Population.uniform(domain)
     own = _weights(domain, weights or {})
     scores = ranked(designs(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal, weights=own)
@@ -157,8 +159,7 @@ def plan(
     for one in scores:
         trial = None
         if one in tries:
-            if told:
-                told(str(one.design))
+            told(f"trying {one.design}", tries.index(one), len(tries))
             trial = tried(
                 one.design,
                 crowd,
@@ -211,7 +212,7 @@ def people_needed(
     weights: Mapping[str, float] | None = None,
     n_tried: int = N_TRIED,
     seed: int = 0,
-    told: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """How many people it takes for a wanted error: the least, within a fifth, for which a plan's trial reaches it."""
     _check(1, epsilon, goal)
@@ -227,7 +228,7 @@ def people_needed(
             weights=weights,
             n_tried=n_tried,
             seed=seed,
-            told=told,
+            progress=progress,
         )
 
     found = _least(at, FIRST_PEOPLE, PEOPLE_BOUNDS, error)
@@ -250,7 +251,7 @@ def epsilon_needed(
     weights: Mapping[str, float] | None = None,
     n_tried: int = N_TRIED,
     seed: int = 0,
-    told: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> float:
     """The epsilon it takes for a wanted error with so many people, found in the same way."""
     _check(people, 1.0, goal)
@@ -266,7 +267,7 @@ def epsilon_needed(
             weights=weights,
             n_tried=n_tried,
             seed=seed,
-            told=told,
+            progress=progress,
         )
 
     found = _least(at, FIRST_EPSILON, EPSILONS, error)

@@ -1,6 +1,6 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import numpy as np
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
+from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange
 from lopub.contract.texts import one_line
@@ -58,9 +59,6 @@ MOST_KEPT_PAIRS = 20_000
 ROUNDED = 0.1
 """Nats by which a gain may exceed its bound, because folds are not all of one size."""
 MOST_ROWS = 100_000_000
-
-Progress = Callable[[str, int, int], None]
-"""Told which stage it is, and how much of it is done out of how much."""
 
 
 @checks_options
@@ -220,7 +218,7 @@ def published(
     progress: Progress | None = None,
 ) -> Publication:
     """What `publish` gives, from settings that were made before: all stages, in order."""
-    told = progress or (lambda stage, n, total: None)
+    told = progress or silent
     given = [margins] if isinstance(margins, JointDistribution) else margins
     study, known = Study(data), Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
@@ -301,7 +299,7 @@ def _dependences(
     wanted = pairs_to_check(shares, phi, settings.pruning)
     if settings.structure == "calibrated":
         return _calibrated(study, known, shares, wanted, told)
-    joints = study.joints(wanted, settings.estimator, done=lambda n: told("estimating pairs", n, len(wanted)))
+    joints = study.joints(wanted, settings.estimator, progress=told)
     pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
     cells = {pair: joint.probabilities for pair, joint in pairs.items()}
     return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=_given(pairs)), pairs
@@ -316,7 +314,7 @@ def _calibrated(
     gains: dict[Pair, float] = {}
     for start in range(0, len(fitted), MOST_KEPT_PAIRS):
         block = fitted[start : start + MOST_KEPT_PAIRS]
-        joints = study.joints(block, done=partial(_told_further, told, start, len(fitted)))
+        joints = study.joints(block, progress=partial(_told_further, told, start, len(fitted)))
         for (a, b), joint in zip(block, joints, strict=True):
             pairs[a, b], gains[a, b] = known.in_pair(joint, [shares[a], shares[b]]), joint.fit.gain or 0.0
         pairs = _strongest(pairs, gains)
@@ -325,8 +323,8 @@ def _calibrated(
     return gain_graph(len(shares), gains, known=given, n_ruled_out=len(wanted) - len(fitted)), pairs
 
 
-def _told_further(told: Progress, before: int, total: int, n: int) -> None:
-    told("estimating pairs", before + n, total)
+def _told_further(told: Progress, before: int, total: int, doing: str, n: int, _: int | None) -> None:
+    told(doing, before + n, total)
 
 
 def _given(pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
@@ -13,6 +13,7 @@ from types import ModuleType
 from threadpoolctl import threadpool_limits
 
 from lopub.collection.catalogue.public import data_directory
+from lopub.collection.progress import Progress, silent
 from lopub.errors import DomainError, StoreError
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.cells import Cell, Values, keep, kept
@@ -23,8 +24,6 @@ EXPERIMENTS: dict[str, ModuleType] = {
     module.NAME: module for module in (estimation, identification, pruning, classification, privacy, baselines)
 }
 CELLS = ".cells"
-Told = Callable[[int, int], None]
-"""Told how many cells are done, out of how many."""
 
 
 def cells_of(what: Sequence[str], scale: Scale) -> list[Cell]:
@@ -36,9 +35,10 @@ def cells_of(what: Sequence[str], scale: Scale) -> list[Cell]:
 
 
 def measure(
-    cells: Sequence[Cell], output: Path, *, data: Path | None = None, workers: int | None = None, told: Told | None = None
+    cells: Sequence[Cell], output: Path, *, data: Path | None = None, workers: int | None = None, progress: Progress | None = None
 ) -> dict[Cell, Values]:
-    """The values of all cells: those kept in `output`, the others measured and kept there, one file each."""
+    """The values of all cells: those kept in `output`, the others measured and kept there, one file each. progress: told in
+    cells."""
     directory = data_directory(data)
     for name in sorted({cell.table for cell in cells}):
         table_of(name, directory)  # refuse before hours of work, if a table is missing
@@ -49,12 +49,12 @@ def measure(
         raise StoreError(f"cannot make {store}: {error.strerror}") from None
     found = {cell: values for cell in cells if (values := kept(store, cell)) is not None}
     missing = [cell for cell in cells if cell not in found]
-    tell = told or (lambda n, total: None)
-    tell(len(found), len(cells))
+    told = progress or silent
+    told("measuring", len(found), len(cells))
     for cell, values in _measured(missing, directory, workers or os.cpu_count() or 1):
         keep(store, cell, values)
         found[cell] = values
-        tell(len(found), len(cells))
+        told("measuring", len(found), len(cells))
     return {cell: found[cell] for cell in cells}
 
 

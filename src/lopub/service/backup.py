@@ -6,12 +6,12 @@ Rows are written in the order of their keys, so that a backup tells no more than
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Table, func, select, text
 
+from lopub.collection.progress import Progress, silent
 from lopub.errors import StoreError
 from lopub.files import whole_file
 from lopub.service.rows import campaigns, metadata, refusals, reports, tokens
@@ -22,13 +22,13 @@ BLOCK = 2**14
 TABLES = (campaigns, reports, refusals, tokens)
 
 
-def backup(store: ReportStore, path: Path, *, force: bool = False, done: Callable[[int], None] | None = None) -> int:
+def backup(store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None) -> int:
     """Write one state of a store to a file that only its owner can read, while the collector goes on; how many reports."""
     with whole_file(path, force=force, mode=0o600) as part:
         target = SqliteStore(part)
         try:
             with store.reading() as source, target.writing() as sink:
-                copied = _copy(source, sink, done)
+                copied = _copy(source, sink, progress or silent)
         finally:
             target.close()
         _settled(part)
@@ -46,7 +46,7 @@ def _settled(part: Path) -> None:
         Path(f"{part}{leftover}").unlink(missing_ok=True)
 
 
-def restore(path: Path, store: ReportStore, *, done: Callable[[int], None] | None = None) -> int:
+def restore(path: Path, store: ReportStore, *, progress: Progress | None = None) -> int:
     """Fill an empty store from a backup, an older one too; how many reports. All or nothing; the backup stays as it is."""
     _check(path)
     with tempfile.TemporaryDirectory() as directory:
@@ -56,13 +56,13 @@ def restore(path: Path, store: ReportStore, *, done: Callable[[int], None] | Non
             with source.reading() as state, store.writing() as sink:
                 if sink.execute(select(func.count()).select_from(campaigns)).scalar():
                     raise StoreError(f"database {store.name} has campaigns already; restore into an empty one")
-                return _filled(state, sink, done)
+                return _filled(state, sink, progress or silent)
         finally:
             source.close()
 
 
-def _filled(source: Connection, sink: Connection, done: Callable[[int], None] | None) -> int:
-    n_reports = _copy(source, sink, done)
+def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
+    n_reports = _copy(source, sink, progress)
     if sink.dialect.name == "postgresql":  # numbers were given, not drawn: the next one drawn must be a new one
         last = "(SELECT coalesce(max(number), 0) + 1 FROM campaigns)"
         sink.execute(text(f"SELECT setval('campaigns_number_seq', {last}, false)"))
@@ -88,15 +88,16 @@ def _check(path: Path) -> None:
         raise damaged
 
 
-def _copy(source: Connection, sink: Connection, done: Callable[[int], None] | None) -> int:
+def _copy(source: Connection, sink: Connection, progress: Progress) -> int:
     """All tables; how many reports."""
     n_reports = 0
     for table in TABLES:
+        n_rows = 0
         for block in _blocks(source, table):
             sink.execute(table.insert(), block)
             n_reports += sum(row["content"] is not None for row in block) if table is reports else 0
-            if done:
-                done(len(block))
+            n_rows += len(block)
+            progress(f"copying {table.name}", n_rows, None)
     return n_reports
 
 

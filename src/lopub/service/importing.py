@@ -2,10 +2,11 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lopub.collection.batch import ReportBatch
+from lopub.collection.progress import Progress, silent
 from lopub.errors import CampaignClosed, Reason
 from lopub.service.campaigns import Entry
 from lopub.service.store import ReportStore, StoredReport, Submission
@@ -23,10 +24,11 @@ class Imported:
 
 
 def import_reports(
-    store: ReportStore, entry: Entry, batches: Iterable[ReportBatch], *, done: Callable[[int], None] | None = None
+    store: ReportStore, entry: Entry, batches: Iterable[ReportBatch], *, progress: Progress | None = None
 ) -> Imported:
-    """Keep all reports, group by group. done: told after each group how many it had."""
-    n_accepted = n_replayed = 0
+    """Keep all reports, group by group. progress: told after each group how many were read."""
+    told = progress or silent
+    n_accepted = n_replayed = n_read = 0
     refused: Counter[Reason] = Counter()
     for submission in _submissions(entry, batches):
         written = store.write([submission])
@@ -34,8 +36,8 @@ def import_reports(
             raise CampaignClosed(f"campaign {entry.campaign.id[:16]}… is closed; it takes no more reports")
         n_accepted, n_replayed = n_accepted + written.n_accepted, n_replayed + written.n_replayed
         refused.update(written.refused)
-        if done:
-            done(len(submission.rows))
+        n_read += len(submission.rows)
+        told("importing", n_read, None)
     return Imported(n_accepted=n_accepted, n_replayed=n_replayed, refused=refused)
 
 

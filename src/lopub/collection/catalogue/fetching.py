@@ -9,13 +9,14 @@ import time
 import urllib.error
 import urllib.request
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from lopub.collection.catalogue.originals import Original
+from lopub.collection.progress import Progress, silent
 from lopub.errors import LopubWarning, StoreError
 
 TIMEOUT = 30.0
@@ -28,9 +29,6 @@ PASSING = (408, 425, 429, 500, 502, 503, 504)
 NOT_SATISFIABLE = 416
 GONE = (404, 410)
 
-Told = Callable[[str, int, int | None], None]
-"""Is told the original's name, how many bytes there are, and how many there will be where the server says so."""
-
 
 class _BrokenOff(Exception):
     """A transfer that another try may bring further."""
@@ -40,11 +38,12 @@ class _NotThere(StoreError):
     """A server without this file, as a mirror that has it only packed."""
 
 
-def fetch(original: Original, folder: Path, *, base: str | None = None, told: Told | None = None) -> bytes:
+def fetch(original: Original, folder: Path, *, base: str | None = None, progress: Progress | None = None) -> bytes:
     """The original's content, from the first address that has it, or from the base address of a mirror.
 
     What has arrived stays in the folder, as `*.part`, until `forget`: another call goes on from there. A warning tells of
-    addresses that failed before one served; that one of them has no such file is no news.
+    addresses that failed before one served; that one of them has no such file is no news. progress: told in bytes, with a
+    total where the server says how many there will be.
     """
     addresses = mirrored(original, base) if base is not None else original.addresses
     for address in addresses:
@@ -53,7 +52,7 @@ def fetch(original: Original, folder: Path, *, base: str | None = None, told: To
     failures: dict[str, StoreError] = {}
     for address in addresses:
         try:
-            content = _from_address(original, address, _part(original, address, folder), told or (lambda *_: None))
+            content = _from_address(original, address, _part(original, address, folder), progress or silent)
         except StoreError as error:
             failures[address] = error
         else:
@@ -94,10 +93,10 @@ def _part(original: Original, address: str, folder: Path) -> Path:
     return folder / f"{original.name}.{hashlib.sha256(address.encode()).hexdigest()[:8]}.part"
 
 
-def _from_address(original: Original, address: str, part: Path, told: Told) -> bytes:
+def _from_address(original: Original, address: str, part: Path, progress: Progress) -> bytes:
     for pause in (*PAUSES, None):
         try:
-            _transfer(original, address, part, told)
+            _transfer(original, address, part, progress)
             break
         except _BrokenOff as error:
             if pause is None:
@@ -129,7 +128,7 @@ def _drop_if_empty(part: Path) -> None:
             part.unlink()
 
 
-def _transfer(original: Original, address: str, part: Path, told: Told) -> None:
+def _transfer(original: Original, address: str, part: Path, progress: Progress) -> None:
     """Append what the part lacks, or start over where the server sends everything."""
     try:
         have = part.stat().st_size if part.exists() else 0
@@ -140,7 +139,7 @@ def _transfer(original: Original, address: str, part: Path, told: Told) -> None:
                 for block in _blocks(answer, have, total, most=original.most_bytes):
                     kept.write(block)
                     have += len(block)
-                    told(original.name, have, total)
+                    progress(f"downloading {original.name}", have, total)
     except OSError as error:
         if isinstance(error, StoreError):
             raise

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lopub.collection.catalogue.fetching import Told, fetch, forget
+from lopub.collection.catalogue.fetching import fetch, forget
 from lopub.collection.catalogue.originals import Original, PublicSource
 from lopub.collection.catalogue.preparation import Prepared
+from lopub.collection.progress import Progress
 from lopub.errors import StoreError
 from lopub.files import exists, whole_file
 
@@ -43,15 +44,15 @@ def bring(source: PublicSource, place: Place, files: Sequence[Path], *, force: b
 
 
 def download(
-    source: PublicSource, place: Place, *, base: str | None = None, force: bool = False, told: Told | None = None
+    source: PublicSource, place: Place, *, base: str | None = None, force: bool = False, progress: Progress | None = None
 ) -> Prepared:
-    """Prepare a table from originals that are downloaded, and put it in its place."""
+    """Prepare a table from originals that are downloaded, and put it in its place. progress: told in bytes."""
     if base is None and source.instead:
         raise StoreError(source.instead)
     prepared = _put(
         source,
         place,
-        lambda: [fetch(original, place.folder, base=base, told=told) for original in source.originals],
+        lambda: [fetch(original, place.folder, base=base, progress=progress) for original in source.originals],
         force=force,
     )
     for original in source.originals:

@@ -1,22 +1,24 @@
 """One pass over blocks of reports: their counts."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Tables, form_of
+from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError, Reason, checks_options
 
 
 @checks_options
-def count(reports: ReportBatch | Iterable[ReportBatch], *, done: Callable[[int], None] | None = None) -> Counts:
+def count(reports: ReportBatch | Iterable[ReportBatch], *, progress: Progress | None = None) -> Counts:
     """The counts of a batch, or of blocks that come one by one, so that they may be more than memory holds.
 
-    done: told after every block how many reports are counted.
+    progress: told after every block how many reports are counted.
     """
+    told, total = progress or silent, len(reports) if isinstance(reports, ReportBatch) else None
     blocks = iter([reports] if isinstance(reports, ReportBatch) else reports)
     first = next(blocks, None)
     if first is None:
@@ -31,8 +33,7 @@ def count(reports: ReportBatch | Iterable[ReportBatch], *, done: Callable[[int],
         tally.add(block)
         n_reports += len(block)
         refused += Counter(block.refused)
-        if done:
-            done(n_reports)
+        told("counting", n_reports, total)
     return _counts(campaign, n_reports, refused, tally.tables())
 
 

@@ -2,15 +2,13 @@
 is merged, and what it sends out arrives, range by range, in the order of the parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
 from lopub.collection.batch import ReportBatch
+from lopub.collection.progress import Progress
 from lopub.contract.campaign import Campaign
-
-Done = Callable[[int, int], None]
-"""Told how many parts are done, and of how many."""
 
 
 class Partition(Protocol):
@@ -55,6 +53,11 @@ class Job(Protocol):
     """What is done in an exchange. It must be picklable, and the same parts must give the same bytes, as often as it runs."""
 
     @property
+    def doing(self) -> str:
+        """What it does, in the words that progress is told."""
+        ...
+
+    @property
     def n_ranges(self) -> int: ...
 
     def split(self, part: Partition) -> Sent:
@@ -90,8 +93,8 @@ class Engine(ABC):
     def n_workers(self) -> int: ...
 
     @abstractmethod
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
-        """Run the job on every part, wherever the engine likes."""
+    def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
+        """Run the job on every part, wherever the engine likes. progress: told in parts."""
 
     def close(self) -> None:  # noqa: B027 (most have nothing to let go)
         """Let go of what was started for this engine, and of nothing else."""

@@ -10,7 +10,8 @@ from distributed import Client, Future, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
 from distributed.scheduler import KilledWorker
 
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition, Sent
+from lopub.collection.engines.base import Engine, Exchanged, Job, Partition, Sent
+from lopub.collection.progress import Progress
 from lopub.errors import EngineError
 
 TOGETHER = 8
@@ -66,15 +67,15 @@ class DaskEngine(Engine):
     def n_workers(self) -> int:
         return max(1, int(sum(self._client.nthreads().values())))
 
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
         try:
-            return self._exchange(parts, job, done)
+            return self._exchange(parts, job, progress)
         except (KilledWorker, FutureCancelledError):
             raise EngineError("engine dask lost its workers again and again; they may need more memory, or more parts") from None
         except ImportError:
             raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
 
-    def _exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+    def _exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
         given = self._client.scatter(job, broadcast=True, hash=False)
         sent = [self._submit(_split, given, part) for part in parts]
         results = [self._submit(_result, each) for each in sent]
@@ -83,7 +84,7 @@ class DaskEngine(Engine):
         for n_done, future in enumerate(as_completed(list(sent), loop=self._client.loop), start=1):
             if future.status == "error":
                 future.result()  # raises what the part raised
-            done(n_done, len(parts))
+            progress(job.doing, n_done, len(parts))
         del sent, parcels
         found = [each for each in self._client.gather(gathered) if each is not None]
         return Exchanged(self._merged(given, results), found)

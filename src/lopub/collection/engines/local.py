@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import IO, ClassVar
 
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition, Sent
+from lopub.collection.engines.base import Engine, Exchanged, Job, Partition, Sent
+from lopub.collection.progress import Progress
 from lopub.errors import DomainError, StoreError
 
 IN_MEMORY = 2**26
@@ -29,7 +30,7 @@ class LocalEngine(Engine):
     def n_workers(self) -> int:
         return self._n_workers
 
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
         merged, pool = b"", ThreadPoolExecutor(self._n_workers)
         try:
             with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
@@ -37,7 +38,7 @@ class LocalEngine(Engine):
                 for n_done, (number, sent) in enumerate(self._split(parts, job, pool), start=1):
                     merged = job.merge([merged, sent.result]) if merged else sent.result
                     parcels.put(number, sent)
-                    done(n_done, len(parts))
+                    progress(job.doing, n_done, len(parts))
                 return Exchanged(merged, list(self._gathered(parcels, job, pool)))
         finally:
             pool.shutdown(cancel_futures=True)  # where something went wrong, what has not begun does not begin

@@ -13,6 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,10 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.repeats import Keys, in_sieve, shared_keys, sieve_of, thinned
 from lopub.collection.batch.storage import BLOCK_REPORTS
 from lopub.collection.counts import Counts, Table, count
-from lopub.collection.engines.base import Done, Engine, Partition, Sent, Source
+from lopub.collection.engines.base import Engine, Partition, Sent, Source
 from lopub.collection.engines.files import campaign_from
 from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
+from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError, Reason
 
@@ -44,18 +46,20 @@ def count_source(
     *,
     n_partitions: int | None = None,
     trusted_distinct: bool = False,
-    done: Done = lambda n_done, n: None,
+    progress: Progress | None = None,
 ) -> Counts:
     """The counts of all reports of a source, each once; the same on every engine and for every number of parts.
 
-    trusted_distinct: the source itself has every report once, as a store does; nobody looks for repeated ones.
+    trusted_distinct: the source itself has every report once, as a store does; nobody looks for repeated ones. progress: told
+    in parts.
     """
+    told = progress or silent
     if n_partitions is not None and n_partitions < 1:
         raise DomainError(f"n_partitions must be at least 1, got {n_partitions}")
     campaign, n_reports = source.campaign, source.n_reports
     parts = source.parts(n_partitions or _usual_parts(campaign, n_reports, engine.n_workers))
     n_ranges = 0 if trusted_distinct else min(MOST_RANGES, 1 + n_reports // engine.keys_at_once)
-    first = engine.exchange(parts, CountParts(campaign.canonical_bytes, n_ranges), done)
+    first = engine.exchange(parts, CountParts(campaign.canonical_bytes, n_ranges), told)
     total = counts_of_bytes(first.result, campaign)
     shared = [np.frombuffer(keys, np.uint64) for keys in first.gathered if keys]
     if not shared:
@@ -63,7 +67,7 @@ def count_source(
     sieve = sieve_of(shared, MOST_SIEVE_BITS)
     n_suspects = min(n_reports, 3 * sum(map(len, shared)) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
     n_ranges = min(MOST_RANGES, 1 + n_suspects * campaign.longest_report // RANGE_BYTES)
-    second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), done)
+    second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), told)
     for repeated in (second.result, *second.gathered):
         total = without(total, counts_of_bytes(repeated, campaign))
     return total
@@ -80,6 +84,7 @@ def _usual_parts(campaign: Campaign, n_reports: int, n_workers: int) -> int:
 class CountParts:
     """The first exchange. n_ranges: of keys; 0 where nobody looks for repeated reports."""
 
+    doing: ClassVar[str] = "counting"
     campaign_bytes: bytes
     n_ranges: int
 
@@ -110,6 +115,7 @@ class CountParts:
 class FindRepeats:
     """The second exchange. What it gives are counts of the reports that are to be taken off, with how many are refused."""
 
+    doing: ClassVar[str] = "finding repeated reports"
     campaign_bytes: bytes
     n_ranges: int
     sieve: bytes

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import lopub.errors
-from lopub.collection.engines.base import Done, Engine, Exchanged, Job, Partition
+from lopub.collection.engines.base import Engine, Exchanged, Job, Partition
+from lopub.collection.progress import Progress
 from lopub.errors import EngineError, LopubError
 
 ROWS = "range int, number int, data binary"
@@ -74,12 +76,12 @@ class SparkEngine(Engine):
         except PySparkException:  # Spark Connect does not tell
             return os.cpu_count() or 1
 
-    def exchange(self, parts: Sequence[Partition], job: Job, done: Done) -> Exchanged:
+    def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
         numbers = self._session.range(0, len(parts), 1, len(parts))
         sent = numbers.mapInArrow(_splitter(parts, job), ROWS)
         gathered = sent.groupBy("range").applyInArrow(_gatherer(job), ROWS)
         try:
-            rows = self._watched(gathered.collect, len(parts), done)
+            rows = self._watched(gathered.collect, len(parts), partial(progress, job.doing))
         except (PySparkException, Py4JError) as error:
             raise EngineError(f"engine spark gave up ({type(error).__name__}); its own log says why") from None
         mistakes = [(row.number, bytes(row.data)) for row in rows if row.range == MISTAKES]
@@ -88,7 +90,7 @@ class SparkEngine(Engine):
         results = [bytes(row.data) for row in sorted(rows) if row.range <= RESULTS]
         return Exchanged(job.merge(results), [bytes(row.data) for row in sorted(rows) if row.range >= 0])
 
-    def _watched(self, collect: Callable[[], list[Any]], n_parts: int, done: Done) -> list[Any]:
+    def _watched(self, collect: Callable[[], list[Any]], n_parts: int, done: Callable[[int, int], None]) -> list[Any]:
         """Told on the way how many parts are done, where the session is one that tells."""
         done(0, n_parts)
         with ThreadPoolExecutor(1) as pool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lopub import AllAttributes, CampaignRequest, Categorical, Dataset, Domain, Terms, make_campaign, simulate
+from lopub import AllAttributes, CampaignRequest, Categorical, Dataset, Domain, Em, Terms, make_campaign, simulate
 from lopub.collection.catalogue import public_table
 from lopub.forecast.design import designs
 from lopub.inference import Study
@@ -115,7 +115,7 @@ def against_the_paper() -> None:
             study = Study(simulate(table, make_campaign(table.domain, Terms(name="paper"), request), seed=seed))
             paper = study.pairs(method="em")
             cliques = [study.clique(pair) for pair in dependent]
-            paper |= dict(zip(dependent, study.joints(cliques, "em", **TO_THE_END), strict=True))
+            paper |= dict(zip(dependent, study.joints(cliques, Em(**TO_THE_END)), strict=True))
             design = plan(table.domain, people=len(table), epsilon=epsilon).best.design
             ours = Study(simulate(table, campaign_for(design, Everybody(table), epsilon), seed=seed)).pairs()
             for of in (pairs, dependent):

@@ -53,7 +53,8 @@ def measured(table: Dataset, epsilon: float, seed: int) -> list[float]:
     seconds = time.perf_counter() - start
     errors = {pair: joints[pair].avd(truths[pair]) for pair in pairs}
     marginals = [
-        np.abs(study.marginal(i) - table.counts((name,)) / len(table)).sum() / 2 for i, name in enumerate(campaign.domain.names)
+        np.abs(study.marginal(study.domain.position(name)) - table.counts(name) / len(table)).sum() / 2
+        for name in campaign.domain.names
     ]
     edges = sum((joint.fit.gain or 0.0) >= LEAST_GAIN for joint in joints.values())
     of_dependent = np.mean([errors[pair] for pair in dependent])

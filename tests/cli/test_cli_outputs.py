@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-from commands import all_commands, lopub, options_of, refusal
+from commands import all_commands, done, lopub, options_of, refusal
+
+from lopub.collection.catalogue import ALUMNI
 
 COMMANDS = {
     "demo": (),
@@ -62,3 +64,20 @@ def test_an_output_that_exists_is_refused(command: str, tmp_path: Path):
 def test_a_name_that_is_too_long_is_refused(command: str, tmp_path: Path):
     if command not in INSIDE:
         assert "File name too long" in written_to(command, Path("a" * 300), tmp_path)
+
+
+def test_no_command_writes_over_what_it_reads(tmp_path: Path) -> None:
+    """Not with --force either: `lopub count monday.parquet -o monday.parquet --force` would leave counts, and no reports."""
+    ALUMNI.people(50, seed=1).save(tmp_path / "people.csv")
+    done(lopub("campaign", "infer", "people.csv", "-o", "c.json", "--epsilon", "4", "--columns", "gender,age", cwd=tmp_path))
+    done(lopub("encode", "c.json", "people.csv", "-o", "r.parquet", "--seed", "1", cwd=tmp_path))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    same = tmp_path.name
+    for words in (
+        ["count", "r.parquet", "-o", f"../{same}/r.parquet"],
+        ["estimate", "r.parquet", "-a", "age", "-o", "r.parquet"],
+        ["campaign", "infer", "people.csv", "--epsilon", "4", "-o", "people.csv"],
+        ["encode", "c.json", "people.csv", "-o", "people.csv"],
+    ):
+        assert "choose another name" in refusal(lopub(*words, "--force", cwd=tmp_path)) or words[0] == "encode"
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -11,7 +11,7 @@ from rich.table import Table
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force
 from lopub.cli.options import Domain as DomainFile
-from lopub.cli.outputs import check_file
+from lopub.cli.outputs import check_file, check_unread
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
@@ -141,6 +141,7 @@ def make(
     More: docs/choosing.md
     """
     check_file(output, force=force)
+    check_unread(output, [draft])
     request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
     domain, terms = draft_from_file(draft)
     write(make_campaign(domain, terms, request), output, as_json=as_json, force=force)
@@ -183,6 +184,7 @@ def infer(
     More: docs/choosing.md
     """
     check_file(output, force=force)
+    check_unread(output, [table_file])
     if order not in ("appearance", "natural"):
         raise DomainError(f"order must be appearance or natural, got {order!r}")
     request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)

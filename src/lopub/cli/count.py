@@ -9,7 +9,7 @@ from lopub.cli.console import progress_bar, tell
 from lopub.cli.database import refuse_without_service
 from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
 from lopub.cli.options import Sources as Words
-from lopub.cli.outputs import check_file
+from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import Found, Sources, note_left_out, resolved
 from lopub.collection.counts import Counts
 from lopub.collection.engines import ENGINES, Engine, FileSource, Several, Source, count_source, engine_of
@@ -53,6 +53,7 @@ def count(
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
     check_file(output, force=force)
     named = resolved(sources, campaign)
+    check_unread(output, (*named.reports, *named.counts))
     parts = [Counts.load(file, named.campaign) for file in named.counts]
     if named.reports or named.databases:
         with engine_of(engine, address) as chosen:

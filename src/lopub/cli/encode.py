@@ -8,7 +8,7 @@ import typer
 
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, CampaignFile, Force
-from lopub.cli.outputs import check_file
+from lopub.cli.outputs import check_file, check_unread
 from lopub.collection.batch import ReportBatch, save_reports
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress
@@ -63,6 +63,7 @@ def encode(
     More: docs/estimation.md
     """
     check_file(output, force=force)
+    check_unread(output, [table_file, campaign_file])
     campaign = Campaign.load(campaign_file)
     dataset = Dataset.load(table_file, campaign.domain, coded=coded)
     n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)

@@ -8,7 +8,7 @@ import typer
 
 from lopub.cli.console import out, print_json, say, table, working
 from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign, Sources
-from lopub.cli.outputs import check_file
+from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
 from lopub.inference import METHODS
 from lopub.inference import estimate as estimated
@@ -39,7 +39,10 @@ def estimate(
     if output is not None:
         check_file(output, force=force)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    found = read(resolved(sources, campaign))
+    named = resolved(sources, campaign)
+    if output is not None:
+        check_unread(output, (*named.reports, *named.counts))
+    found = read(named)
     with working(f"estimating {', '.join(names)}"):
         joint = estimated(found.data, names, method)
     if output is not None:

@@ -4,6 +4,7 @@ What exists is refused unless --force is given. The directory that an output goe
 is not mounted, is refused instead of being made.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from lopub.errors import StoreError
@@ -26,6 +27,12 @@ def check_directory(path: Path, *, mark: str, force: bool) -> None:
     """The same of a directory that is written as a whole; an old one is replaced only where it has the file `mark`."""
     refuse_taken(path, mark=mark, force=force)
     check_parent(path)
+
+
+def check_unread(path: Path, read: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read, also where --force is given."""
+    if path.exists() and any(path.samefile(file) for file in read if file.exists()):
+        raise StoreError(f"{path} is read by this command, and would be overwritten; choose another name")
 
 
 def check_parent(path: Path) -> None:

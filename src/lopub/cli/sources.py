@@ -70,7 +70,7 @@ def resolved(words: Sequence[str], campaign: str | None = None) -> Sources:
     if not files and not databases:
         raise typer.BadParameter("name a source of reports: a file of reports or of counts, a directory of them, or a database")
     counts = tuple(file for file in files if is_counts(file))
-    if len(set(counts)) < len(counts):
+    if len({file.resolve() for file in counts}) < len(counts):
         raise DomainError("a file of counts is named twice, and its reports would count twice")
     named = _named([*map(str, campaigns), *([campaign] if campaign else [])])
     return Sources(

@@ -21,7 +21,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.view import View
 from lopub.inference.evidence import Part
 from lopub.inference.joint import Probabilities, product_of
-from lopub.inference.pseudo_counts import PseudoCounts, averaged
+from lopub.inference.pseudo_counts import PseudoCounts, averaged, limited
 from lopub.laws import bulk_of
 
 ROUNDS = 3
@@ -90,7 +90,7 @@ class ViewCounts:
         marginals, interactions = uniform, {table.view: np.inf for table in self._tables}
         for _ in range(ROUNDS):
             parts = {position: self._covering((position,), marginals, interactions) for position in positions}
-            marginals = {position: averaged(part, uniform[position]).joint for position, part in parts.items()}
+            marginals = {position: limited(part, averaged(part, uniform[position])) for position, part in parts.items()}
             interactions = {table.view: interaction(table, marginals) for table in self._tables}
         return marginals, interactions
 

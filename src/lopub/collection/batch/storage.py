@@ -98,6 +98,8 @@ def _is_parquet(path: str | Path) -> bool:
         return True
     if other := _other_kind(head):
         raise StoreError(f"{path} is not a file of reports, but {other}")
+    if Path(path).suffix == ".parquet":
+        raise StoreError(f"{path} is a damaged or cut-off Parquet file")
     return False
 
 

@@ -65,12 +65,12 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
     try:
         rows = [row for batch in table.to_batches() for row in _rows(batch)]
         tables = dict(_table_of(row, own) for row in rows)
-        refused = {Reason(name): int(n) for name, n in json.loads(metadata[_REFUSED]).items()}
+        refused = {Reason(name): n for name, n in json.loads(metadata[_REFUSED]).items()}
         n_reports = int(metadata[_N_REPORTS])
-        if len(tables) < len(rows) or n_reports < 0 or min(refused.values(), default=0) < 0:
+        if not all(type(n) is int and n >= 0 for n in (n_reports, *refused.values())) or len(tables) < len(rows):
             raise ValueError("a table twice, or fewer than none")
         _check_together(tables, n_reports, own)
-    except (KeyError, TypeError, ValueError, AttributeError, LopubError):
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, LopubError):
         raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
     return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused)
 

@@ -76,7 +76,7 @@ class DaskEngine(Engine):
             raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
 
     def _exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
-        given = self._client.scatter(job, broadcast=True, hash=False)
+        given = self._submit(_given, job)  # a task, so that it is made again where the worker that has it is lost
         sent = [self._submit(_split, given, part) for part in parts]
         results = [self._submit(_result, each) for each in sent]
         parcels = [[self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)]
@@ -102,6 +102,10 @@ class DaskEngine(Engine):
     def close(self) -> None:
         for each in self._closing:
             each.close()
+
+
+def _given(job: Job) -> Job:
+    return job
 
 
 def _split(job: Job, part: Partition) -> Sent:

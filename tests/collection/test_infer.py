@@ -235,10 +235,10 @@ def test_a_domain_file_lists_labels_or_edges(tmp_path: Path) -> None:
         ({"attributes": [{"labels": ["x", "y"]}]}, "d.json must list its attributes"),
         ({"attributes": [{"name": "a"}]}, "d.json must list its attributes"),
         ({"attributes": [{"name": "a", "labels": 5}]}, "d.json must list its attributes"),
-        ({"attributes": [{"name": "a", "edges": [None, 1]}]}, "attribute 'a' has a bin edge that is no number"),
+        ({"attributes": [{"name": "a", "edges": [None, 1]}]}, "attribute 'a' has a bin edge that is not a number"),
         ({"attributes": []}, "a domain needs 1 to 4,096 attributes, got 0"),
         ({"attributes": [{"name": "a", "labels": ["x", "x"]}]}, "attribute 'a' lists the same candidate twice"),
-        ({"attributes": [{"name": "a", "edges": ["low", 1]}]}, "attribute 'a' has a bin edge that is no number"),
+        ({"attributes": [{"name": "a", "edges": ["low", 1]}]}, "attribute 'a' has a bin edge that is not a number"),
         ({"attributes": [{"name": "a", "edges": [0, 1, 2]}] * 2}, "a domain lists the same attribute twice"),
     ],
 )

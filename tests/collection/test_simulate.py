@@ -587,7 +587,7 @@ def test_pools_one_behind_the_other_use_every_random_word_once(units: int, monke
 def test_the_bernoulli_kernel_runs_the_same_without_its_compiler() -> None:
     results = [np.empty(40, dtype=np.uint64) for _ in range(2)]
     fill_bernoulli(results[0], np.uint64(3 << 61), pool_of(4000))
-    fill_bernoulli.py_func(results[1], np.uint64(3 << 61), pool_of(4000))
+    fill_bernoulli.__wrapped__(results[1], np.uint64(3 << 61), pool_of(4000))
     assert np.array_equal(*results)
 
 

@@ -208,7 +208,7 @@ def test_listed_names_out_of_domain_order_are_refused():
         ("schema/fields/3/bins", None, "schema.fields[3].bins is missing"),
         ("schema/fields/3/bins/edges", ["0", "100", "10.5"], "attribute 'income' has bin edges out of order"),
         ("schema/fields/3/bins/edges", ["0"], "attribute 'income' needs at least 2 bin edges, got 1"),
-        ("schema/fields/3/bins/edges/1", "ten", "attribute 'income' has a bin edge that is no number"),
+        ("schema/fields/3/bins/edges/1", "ten", "attribute 'income' has a bin edge that is not a number"),
         ("schema/fields/3/bins/edges/1", True, "schema.fields[3].bins.edges[1] must be a text"),
         ("schema/fields/3/constraints/minimum", "1", "attribute 'income' has a minimum other than its outer bin edge 0"),
         ("schema/fields/3/constraints/maximum", "1", "attribute 'income' has a maximum other than its outer bin edge 100"),

@@ -359,7 +359,7 @@ def test_edges_that_make_no_bins_are_refused(edges, message):
 
 
 def test_an_edge_that_is_nothing_is_refused():
-    with pytest.raises(DomainError, match="attribute 'x' has a bin edge that is no number"):
+    with pytest.raises(DomainError, match="attribute 'x' has a bin edge that is not a number"):
         Binned(name="x", edges=("0", None, "2"))
 
 

@@ -13,9 +13,8 @@ arrays lie in memory. That takes three rules:
 """
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
-
-from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,8 +24,18 @@ is not approximated."""
 
 
 def compiled(function: Function) -> Function:
-    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process."""
-    return _compiled(function, fastmath=False, inline="never")
+    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process. Before that
+    call not even numba is loaded, which takes seconds: making a campaign needs none of it."""
+    kernel: Function | None = None
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        nonlocal kernel
+        if kernel is None:
+            kernel = _compiled(function, fastmath=False, inline="never")
+        return kernel(*arguments)
+
+    return cast(Function, call)
 
 
 def compiled_sums(function: Function) -> Function:
@@ -40,6 +49,8 @@ def inlined_sums(function: Function) -> Function:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
+    from numba import njit
+
     try:
         return cast(Function, njit(cache=True, nogil=True, error_model="numpy", **options)(function))
     except RuntimeError:  # numba found no place for its cache

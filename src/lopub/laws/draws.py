@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.randomness import Randomness
+from lopub.laws.bit_kernels import MOST_PLANES, fill_bernoulli
 
 WORD = 2**64
 """Probabilities here are integers over this: within 2^-64 of the client's exact ones, and equal where those are over 2^32."""
@@ -48,8 +49,6 @@ def units_of(probability: Fraction) -> int:
 
 def bernoulli_words(source: RandomWords, n_words: int, units: int) -> NDArray[np.uint64]:
     """n_words words whose bits are one with probability units / WORD, independently."""
-    from lopub.laws.bit_kernels import MOST_PLANES, fill_bernoulli  # numba takes seconds to load, and campaigns draw nothing
-
     result = np.empty(n_words, dtype=np.uint64)
     n_filled = 0
     while n_filled < n_words:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from lopub.contract.budget import UNIT
 from lopub.laws.base import Payloads
+from lopub.laws.bit_kernels import lay_codes
 from lopub.laws.draws import WORD, RandomWords, bernoulli_words
 from lopub.laws.records import Inputs
 
@@ -16,8 +17,6 @@ Codes = Sequence[int]
 
 def flipped(codes: Sequence[Codes], widths: Sequence[int], change_units: int, inputs: Inputs, source: RandomWords) -> Payloads:
     """The noise of the whole payload is drawn at once, in words, and each block's codes are laid over it."""
-    from lopub.laws.bit_kernels import lay_codes  # as in `bernoulli_words`
-
     n, n_bits = len(inputs[0]), sum(widths)
     n_words = (n_bits + 63) // 64
     payload = bernoulli_words(source, n * n_words, change_units * (WORD // UNIT)).reshape(n, n_words)

@@ -60,7 +60,7 @@ def walk_reports(
     if _is_parquet(path):
         return _walk_parquet(Path(path), campaign, block, within)
     if campaign is None:
-        raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
+        raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
     return _walk_framed(Path(path), campaign, block, within)
 
 

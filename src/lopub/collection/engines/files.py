@@ -99,7 +99,7 @@ def _one_campaign(paths: Sequence[Path], campaign: Campaign | None) -> Campaign:
     for path in paths:
         own = campaign_of(path)
         if own is None and campaign is None:
-            raise CampaignError(f"{path} is no Parquet file, so it does not say which campaign it is of; give the campaign")
+            raise CampaignError(f"{path} is not a Parquet file, so it does not say which campaign it is of; give the campaign")
         if own is not None and campaign is not None and own.id != campaign.id:
             raise CampaignError(f"{path} holds reports of campaign {own.id[:16]}…, not of {campaign.id[:16]}…")
         campaign = campaign or own

@@ -92,14 +92,17 @@ def _independent(steps: Probabilities, given: Cells, rng: np.random.Generator) -
 def _stratified(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Cells:
     """A cell of the rest for every record: systematic sampling among records that share a separator value.
 
-    They take the places of a grid with a random start, in random order.
+    They take the places of a grid with a random start, in random order. One array of all records serves where it can: a million
+    of them are most of what a publication holds.
     """
-    shuffled = rng.permutation(len(given))
-    by_group = shuffled[np.argsort(given[shuffled].astype(np.min_scalar_type(len(steps))), kind="stable")]
+    by_group = rng.permutation(len(given))
+    by_group = by_group[np.argsort(given[by_group].astype(np.min_scalar_type(len(steps))), kind="stable")]
     sizes = np.bincount(given, minlength=len(steps))
     groups = np.repeat(np.arange(len(steps)), sizes)
-    ranks = np.arange(len(given)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    levels = (ranks + rng.random(len(steps))[groups]) / sizes[groups]
+    levels = np.arange(len(given), dtype=np.float64)  # ranks within their groups, exactly
+    levels -= np.repeat(np.cumsum(sizes) - sizes, sizes)
+    levels += rng.random(len(steps))[groups]
+    levels /= sizes[groups]
     drawn = np.empty_like(given)
     drawn[by_group] = _inverted(steps, groups, levels)
     return drawn
@@ -113,6 +116,7 @@ def _inverted(steps: Probabilities, given: Cells, levels: Probabilities) -> Cell
     n_rows, n_cells = steps.shape
     line = (steps + np.arange(n_rows)[:, None]).reshape(-1)
     ends = np.nextafter(np.arange(1, n_rows + 1, dtype=np.float64), 0)  # a sum must not round up into the next row
-    found: Cells = np.searchsorted(line, np.minimum(given + levels, ends[given]), side="right")
+    places = given + levels
+    found: Cells = np.searchsorted(line, np.minimum(places, ends[given], out=places), side="right")
     found -= given * n_cells
     return found

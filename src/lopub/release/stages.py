@@ -281,7 +281,8 @@ def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Datase
     """Records of the model, with the campaign's order of columns."""
     rng, columns = np.random.default_rng(seed), study.campaign.domain
     table = synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True)
-    return Dataset(columns, table.codes[:, list(study.domain.positions(columns.names))])
+    order = study.domain.positions(columns.names)
+    return table if study.domain == columns else Dataset(columns, table.codes[:, list(order)])
 
 
 def _default_cap(study: Study) -> int:

@@ -1,6 +1,7 @@
 """Dask: every part is a task, parcels go from worker to worker, and counts add up in a tree. What a worker had when it was lost
 is done again by another one."""
 
+import gc
 import logging
 import os
 from collections.abc import Sequence
@@ -34,10 +35,10 @@ class DaskEngine(Engine):
         """The engine on a running cluster with this address."""
         if address is None:
             return cls.here()
-        try:
-            client = Client(address, timeout=PATIENCE, set_as_default=False)
-        except (OSError, ValueError, TimeoutError):
-            raise EngineError(f"engine dask cannot be reached at {address}; is its scheduler running?") from None
+        client = _reached(address)
+        if client is None:
+            gc.collect()
+            raise EngineError(f"engine dask cannot be reached at {address}; is its scheduler running?")
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -102,6 +103,15 @@ class DaskEngine(Engine):
     def close(self) -> None:
         for each in self._closing:
             each.close()
+
+
+def _reached(address: str) -> Client | None:
+    """A client of the cluster; None where it cannot be reached. A client that failed closes itself when it is collected, and if
+    that happens while another one starts, both wait for one lock for ever: so whoever gets None collects it at once."""
+    try:
+        return Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError):
+        return None
 
 
 def _given(job: Job) -> Job:

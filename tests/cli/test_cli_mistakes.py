@@ -140,6 +140,14 @@ def test_a_file_that_is_not_a_table_is_told_as_what_it_is(lopub: Lopub, file: st
     assert not list(Path.cwd().glob("out*"))
 
 
+def test_a_file_of_reports_is_not_taken_for_a_table(lopub: Lopub) -> None:
+    said = refusal(lopub("campaign", "infer", "reports.parquet", "-o", "out.json", "--epsilon", "4"))
+    assert "reports.parquet is not a csv table, but a Parquet file" in said
+    said = refusal(lopub("encode", "campaign.json", "reports.parquet", "-o", "out.bin"))
+    assert "reports.parquet has no column 'gender', 'age', 'happy'; its columns are id, slot, view, payload" in said
+    assert not list(Path.cwd().glob("out*"))
+
+
 @pytest.mark.parametrize("name", ["out.csv", "out", "out.json", "out.parquet.gz"])
 def test_reports_are_not_written_under_the_name_of_another_kind_of_file(lopub: Lopub, name: str) -> None:
     said = refusal(lopub("encode", "campaign.json", "people.csv", "-o", name))

@@ -77,7 +77,6 @@ def test_no_command_writes_over_what_it_reads(tmp_path: Path) -> None:
         ["count", "r.parquet", "-o", f"../{same}/r.parquet"],
         ["estimate", "r.parquet", "-a", "age", "-o", "r.parquet"],
         ["campaign", "infer", "people.csv", "--epsilon", "4", "-o", "people.csv"],
-        ["encode", "c.json", "people.csv", "-o", "people.csv"],
     ):
-        assert "choose another name" in refusal(lopub(*words, "--force", cwd=tmp_path)) or words[0] == "encode"
+        assert "is read by this command, and would be overwritten" in refusal(lopub(*words, "--force", cwd=tmp_path))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

@@ -31,12 +31,12 @@ from lopub import (
     simulate,
 )
 from lopub.collection.catalogue import ALUMNI
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import mask_of, pack
-from lopub.contract.view import View
 from lopub.forecast.coverage import odd_coverage
+from lopub.forecast.honest_views import drawn_views
 from lopub.forecast.poisoning import poisoning_bound, reach
-from lopub.forecast.views import drawn_views
 from lopub.inference import Study
 from lopub.inference.moments import MomentEquations
 from lopub.laws.codes import code_matrix
@@ -69,7 +69,7 @@ REQUESTS = [
 # ---- fakes
 
 
-def aimed_view(campaign: Campaign, clique: View) -> View:
+def aimed_view(campaign: Campaign, clique: Clique) -> Clique:
     """Where a fake weighs most: its weight times how far it reaches."""
     reaches = {view: reach(campaign, clique, view) for view in drawn_views(campaign) if set(clique) <= set(view)}
     return max(reaches, key=lambda view: (reaches[view].weight * float(reaches[view].high.max()), view))
@@ -107,7 +107,7 @@ def careless_output(channel: Channel, rng: np.random.Generator) -> int:
     return sum(1 << int(i) for i in np.flatnonzero(rng.random(channel.width) < float(channel.law().q)))
 
 
-def fakes(campaign: Campaign, clique: View, cell: tuple[int, ...], up: bool, whole: bool, n: int) -> ReportBatch:
+def fakes(campaign: Campaign, clique: Clique, cell: tuple[int, ...], up: bool, whole: bool, n: int) -> ReportBatch:
     """n fakes with one view. To sink a pair of separate answers, its first is asserted and its second denied."""
     view, rng, sizes = aimed_view(campaign, clique), np.random.default_rng(7), campaign.domain.sizes
     blocks = [view] if campaign.jointly else [(position,) for position in view]
@@ -132,7 +132,7 @@ def fakes(campaign: Campaign, clique: View, cell: tuple[int, ...], up: bool, who
 # ---- estimates
 
 
-def linear(batch: ReportBatch, clique: View) -> np.ndarray:
+def linear(batch: ReportBatch, clique: Clique) -> np.ndarray:
     """Before the simplex: the mean of debiased bits, or of their products, over the reports that cover the clique."""
     if batch.campaign.jointly:
         return MomentEquations(count(batch))._linear(clique)
@@ -147,7 +147,7 @@ def linear(batch: ReportBatch, clique: View) -> np.ndarray:
     return means
 
 
-def estimates(batch: ReportBatch, clique: View, cell: tuple[int, ...]) -> dict[str, float]:
+def estimates(batch: ReportBatch, clique: Clique, cell: tuple[int, ...]) -> dict[str, float]:
     study = Study(batch)
     names = [batch.campaign.domain.names[position] for position in clique]
     found = {method: float(study.estimate(names, method).probabilities[cell]) for method in METHODS}
@@ -185,7 +185,7 @@ def attacked(campaign: Campaign, people: Dataset, names: tuple[str, ...], up: bo
     return rows
 
 
-def lying(people: Dataset, clique: View, cell: tuple[int, ...], up: bool, n: int) -> Dataset:
+def lying(people: Dataset, clique: Clique, cell: tuple[int, ...], up: bool, n: int) -> Dataset:
     """More people of the same kind who all give (none of whom gives) the cell as their answer."""
     codes = ALUMNI.people(n, seed=5).codes.copy()
     for position, code in zip(clique, cell, strict=True):

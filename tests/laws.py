@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import bdtr, bdtrc
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Categorical, Domain
+from lopub.contract.domain import Categorical, Clique, Domain
 from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.direct import DirectChannel
 from lopub.contract.mechanism.hashed import HashedChannel
@@ -29,7 +29,7 @@ from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, Report
 from lopub.contract.terms import Terms
-from lopub.contract.view import AllAttributes, Fill, Listed, Sample, View
+from lopub.contract.view import AllAttributes, Fill, Listed, Sample
 from lopub.errors import ReportRejected
 from lopub.forecast.request import CampaignRequest, make_campaign
 
@@ -110,7 +110,7 @@ def reports_to_refuse_neighbours(rate: Fraction) -> int:
 # ---- the stated law
 
 
-def view_law(campaign: Campaign) -> dict[View, Fraction]:
+def view_law(campaign: Campaign) -> dict[Clique, Fraction]:
     """Every view and its probability, derived from the rule's words alone."""
     rule, sizes = campaign.view, campaign.domain.sizes
     positions = range(len(sizes))
@@ -126,12 +126,12 @@ def view_law(campaign: Campaign) -> dict[View, Fraction]:
     raise AssertionError(f"no law is written down for {rule}")
 
 
-def in_proportion(weights: dict[View, int]) -> dict[View, Fraction]:
+def in_proportion(weights: dict[Clique, int]) -> dict[Clique, Fraction]:
     total = sum(weights.values())
     return {view: Fraction(weight, total) for view, weight in weights.items()}
 
 
-def filled(order: Sequence[int], sizes: Sequence[int], cells: int) -> View:
+def filled(order: Sequence[int], sizes: Sequence[int], cells: int) -> Clique:
     """The first two of the order, and then each one that keeps the product within so many cells."""
     view = list(order[:2])
     for position in order[2:]:
@@ -140,7 +140,7 @@ def filled(order: Sequence[int], sizes: Sequence[int], cells: int) -> View:
     return tuple(sorted(view))
 
 
-def inputs_of(campaign: Campaign, view: View, record: Record) -> list[int]:
+def inputs_of(campaign: Campaign, view: Clique, record: Record) -> list[int]:
     """What each block of the view is given: a candidate, or the number of the joint cell, last attribute fastest."""
     candidates = [record[position] for position in view]
     if not campaign.jointly:
@@ -212,7 +212,7 @@ def digits_of(number: int, base: int, n_digits: int) -> list[int]:
 class ViewedLaw:
     """The law of all positions of a report that covers one view, its blocks one behind the other."""
 
-    def __init__(self, campaign: Campaign, view: View, record: Record) -> None:
+    def __init__(self, campaign: Campaign, view: Clique, record: Record) -> None:
         inputs = inputs_of(campaign, view, record)
         self.blocks = [BlockLaw(*block) for block in zip(campaign.channels(view), inputs, strict=True)]
         self.rates = [rate for block in self.blocks for rate in block.rates]
@@ -274,12 +274,12 @@ def record_violations(campaign: Campaign, record: Record, wires: Sequence[bytes]
     return found
 
 
-def tallied(campaign: Campaign, wires: Iterable[bytes]) -> dict[View, Counter[tuple[int, ...]]]:
+def tallied(campaign: Campaign, wires: Iterable[bytes]) -> dict[Clique, Counter[tuple[int, ...]]]:
     """View -> the outputs of its blocks -> how often."""
     counts: Counter[bytes] = Counter()
     for wire in wires:
         counts[wire[:9] + bytes(ID_BYTES) + wire[25:]] += 1  # alike but for the id
-    tally: dict[View, Counter[tuple[int, ...]]] = defaultdict(Counter)
+    tally: dict[Clique, Counter[tuple[int, ...]]] = defaultdict(Counter)
     for wire, count in counts.items():
         report = Report.from_bytes(wire, campaign)
         view = report.view(campaign)
@@ -341,7 +341,7 @@ def id_violations(wires: Sequence[bytes]) -> list[str]:
     return found + [f"bit {bit} of the id is no fair coin" for bit in wrong]
 
 
-def view_violations(campaign: Campaign, tally: dict[View, Counter[tuple[int, ...]]]) -> list[str]:
+def view_violations(campaign: Campaign, tally: dict[Clique, Counter[tuple[int, ...]]]) -> list[str]:
     """Views that are not drawn as their rule says; asked of every record, this is independence of the answers."""
     law = view_law(campaign)
     n = sum(outcomes.total() for outcomes in tally.values())

@@ -18,7 +18,7 @@ import numpy as np
 
 from lopub import Campaign, CampaignRequest, Domain, IntegerRange, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
 from lopub.contract.report import FRAMED_TYPE, unframed

@@ -26,9 +26,10 @@ from lopub import (
 )
 from lopub.contract.budget import UNIT, flip_loss, float_up, times_up
 from lopub.contract.canonical import Members
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Block, Channel, Law, Mechanism, n_cells
 from lopub.contract.randomness import Randomness
-from lopub.contract.view import Sizes, View, ViewRule
+from lopub.contract.view import Sizes, ViewRule
 from lopub.contract.view.base import Losses
 from lopub.forecast.design import ranked
 from lopub.forecast.expectation import expected
@@ -117,14 +118,14 @@ def make_neighbours() -> type[ViewRule]:
         def check(self, sizes: Sizes, jointly: bool) -> None:
             return
 
-        def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+        def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
             first = randomness.below(len(sizes) - 1)
             return (first, first + 1)
 
-        def can_draw(self, view: View, sizes: Sizes) -> bool:
+        def can_draw(self, view: Clique, sizes: Sizes) -> bool:
             return len(view) == 2 and view[1] == view[0] + 1
 
-        def views(self, sizes: Sizes) -> Iterator[View]:
+        def views(self, sizes: Sizes) -> Iterator[Clique]:
             return ((i, i + 1) for i in range(len(sizes) - 1))
 
         def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
@@ -164,7 +165,7 @@ def toys() -> Iterator[tuple[type[Mechanism], type[ViewRule]]]:
     class Halfway(Estimator):
         name: ClassVar[str] = "halfway"
 
-        def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+        def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
             independent, likely = Product()(basis, clique), Em()(basis, clique)
             mixed = (independent.probabilities + likely.probabilities) / 2
             fit = Fit(method=self.name, n_reports=likely.fit.n_reports)

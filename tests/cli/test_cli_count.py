@@ -11,7 +11,7 @@ from test_cli import lopub as in_a_process
 from test_cli import refused
 
 from lopub import ReportBatch
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.counts import Counts, count
 

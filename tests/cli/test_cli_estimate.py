@@ -98,7 +98,7 @@ def test_a_file_that_is_not_there_is_named(collected: Path):
 
 def test_reports_that_are_left_out_are_counted_by_reason(collected: Path, tmp_path: Path):
     from lopub.collection.batch import ReportBatch
-    from lopub.collection.batch.storage import framed_bytes
+    from lopub.collection.batch.report_files import framed_bytes
 
     batch = ReportBatch.load(collected / "reports.parquet")
     broken = tmp_path / "broken.reports"

@@ -7,7 +7,7 @@ from commands import done, lopub, refusal
 
 from lopub import Campaign, Counts, ReportBatch
 from lopub.cli.sources import read, resolved
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.catalogue import ALUMNI
 from lopub.errors import CampaignError, DomainError, StoreError
 

@@ -12,7 +12,7 @@ import pyarrow.parquet
 
 from lopub import Dataset, ReportBatch, simulate
 from lopub.collection.batch import save_reports
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.counts import Counts, count
 from lopub.collection.engines import FileSource, Partition
 from lopub.contract.campaign import Campaign

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lopub.collection.batch import Packed, ReportBatch, digests_of, order_of, save_reports, walk_reports
-from lopub.collection.batch.storage import framed_bytes, from_frames
+from lopub.collection.batch.report_files import framed_bytes, from_frames
 from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.domain import Boolean, Domain, IntegerRange
 from lopub.contract.mechanism.direct import DirectChannel
@@ -246,7 +246,7 @@ def test_batches_are_written_one_behind_the_other(tmp_path: Path) -> None:
 
 
 def test_a_file_may_have_many_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lopub.collection.batch.storage.BLOCK_REPORTS", 16)
+    monkeypatch.setattr("lopub.collection.batch.report_files.BLOCK_REPORTS", 16)
     batch_of("direct fill jointly").save(tmp_path / "reports.parquet")
     assert pa.parquet.ParquetFile(tmp_path / "reports.parquet").num_row_groups == 4
     assert wires_in(ReportBatch.load(tmp_path / "reports.parquet")) == list(wires_of("direct fill jointly"))
@@ -696,7 +696,7 @@ FULL = [
     ("reports.parquet", "lopub.files.os.fsync"),
     ("reports.bin", "lopub.files.os.fsync"),
     ("reports.parquet", "pyarrow.parquet.ParquetWriter.write_table"),
-    ("reports.bin", "lopub.collection.batch.storage.framed_bytes"),
+    ("reports.bin", "lopub.collection.batch.report_files.framed_bytes"),
 ]
 
 

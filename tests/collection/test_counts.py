@@ -17,12 +17,12 @@ from test_batch import NAMES, campaign_of
 
 from lopub import Dataset, publish
 from lopub.collection.batch import N_FOLDS, ReportBatch, digests_of, folds_of, walk_reports
-from lopub.collection.batch.storage import from_frames
+from lopub.collection.batch.report_files import from_frames
 from lopub.collection.counts import Counts, Table, count, count_singly, form_of, is_counts
 from lopub.collection.counts.columns import add_contingency, add_overlaps, lay_columns, ones
 from lopub.collection.simulation import simulate
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism.direct import DirectChannel
-from lopub.contract.view import View
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, StoreError
 from lopub.inference import Study
 from lopub.inference.basis import Reports
@@ -61,8 +61,8 @@ def plain(counts: Counts) -> dict[object, object]:
 # ---- brute force
 
 
-def outputs_of(batch: ReportBatch) -> Iterator[tuple[View, bytes, list[int]]]:
-    """View, id and the blocks' outputs of one report after the other."""
+def outputs_of(batch: ReportBatch) -> Iterator[tuple[Clique, bytes, list[int]]]:
+    """Clique, id and the blocks' outputs of one report after the other."""
     for row in range(len(batch)):
         report = batch.report(row)
         yield report.view(batch.campaign), report.id, list(report.outputs(batch.campaign))
@@ -130,7 +130,7 @@ def brute_force(batch: ReportBatch) -> dict[object, np.ndarray]:
     return brute_views(batch) if batch.campaign.jointly else brute_overlaps(batch)
 
 
-def covering(batch: ReportBatch, part: View, noise: int) -> int:
+def covering(batch: ReportBatch, part: Clique, noise: int) -> int:
     """How many reports of this noise cover these attributes; by their views."""
     n = 0
     for view in np.array([*batch.views, ()], dtype=object)[batch.view_index]:

@@ -29,7 +29,7 @@ def engine() -> Iterator[DaskEngine]:
 
 @pytest.fixture(autouse=True)
 def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lopub.collection.engines.files.BLOCK_REPORTS", 100)
+    monkeypatch.setattr("lopub.collection.engines.file_source.BLOCK_REPORTS", 100)
 
 
 @pytest.mark.parametrize("n_partitions", [1, 7, 64])

@@ -10,7 +10,7 @@ from crowds import N, cut_off, damaged, doubled_files, expected_counts, people_o
 from test_batch import NAMES, campaign_of
 
 from lopub.collection.batch import save_reports
-from lopub.collection.batch.storage import framed_bytes, stretches_of, walk_reports
+from lopub.collection.batch.report_files import framed_bytes, stretches_of, walk_reports
 from lopub.collection.counts import count
 from lopub.collection.engines import FileSource, LocalEngine, Partition, Several, count_source, engine_of, once, report_files
 from lopub.collection.engines.base import Exchanged, Job
@@ -25,7 +25,7 @@ DIRECT = "direct fill jointly"
 @pytest.fixture(autouse=True)
 def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are cut, too."""
-    monkeypatch.setattr("lopub.collection.engines.files.BLOCK_REPORTS", 100)
+    monkeypatch.setattr("lopub.collection.engines.file_source.BLOCK_REPORTS", 100)
 
 
 class Shuffled(LocalEngine):

@@ -12,7 +12,7 @@ import people
 from lopub import CampaignRequest, Dataset, ReportBatch, Terms, estimate, make_campaign, publish, simulate
 from lopub.collection.batch import HASH_BYTES, Packed, repeats, walk_reports
 from lopub.collection.batch.repeats import later_ones, same_strings, shared_keys
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.counts import count
 from lopub.collection.engines import FileSource, LocalEngine, count_source
 from lopub.contract.campaign import Campaign
@@ -57,11 +57,11 @@ def test_a_file_twice_over_is_the_file(tmp_path: Path, name: str):
 def test_a_parquet_file_with_repetitions_in_several_blocks_is_read_once(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ):
-    from lopub.collection.batch import storage
+    from lopub.collection.batch import report_files
 
-    monkeypatch.setattr(storage, "BLOCK_REPORTS", 7)
+    monkeypatch.setattr(report_files, "BLOCK_REPORTS", 7)
     batch = batch_of(name)
-    storage.save_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[5:9], batch])
+    report_files.save_reports(tmp_path / "r.parquet", batch.campaign, [batch, batch[5:9], batch])
     assert wires_in(ReportBatch.load(tmp_path / "r.parquet")) == list(wires_of(name))
 
 
@@ -175,7 +175,7 @@ def test_counts_of_several_files_count_each_report_once(tmp_path: Path, name: st
 def test_files_without_repetitions_are_walked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     walked: list[str] = []
     monkeypatch.setattr(
-        "lopub.collection.engines.files.walk_reports",
+        "lopub.collection.engines.file_source.walk_reports",
         lambda file, campaign, within: walked.append(file.name) or walk_reports(file, campaign, within=within),
     )
     batch = batch_of("direct sample jointly")

@@ -18,7 +18,7 @@ import pytest
 
 import laws
 from lopub.collection.batch import ReportBatch
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import BLOCK_REPORTS, clients, simulate, simulate_blocks
 from lopub.contract.budget import UNIT

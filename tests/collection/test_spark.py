@@ -30,7 +30,7 @@ def engine() -> Iterator[SparkEngine]:
 
 @pytest.fixture(autouse=True)
 def _short_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lopub.collection.engines.files.BLOCK_REPORTS", 100)
+    monkeypatch.setattr("lopub.collection.engines.file_source.BLOCK_REPORTS", 100)
 
 
 @pytest.mark.parametrize("n_partitions", [1, 64])

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import laws
 from lopub.contract.budget import UNIT
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import IntegerRange
+from lopub.contract.domain import Clique, IntegerRange
 from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.bloom import BloomChannel
 from lopub.contract.mechanism.direct import DirectChannel
@@ -29,7 +29,7 @@ from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import mask_of, view_of
-from lopub.contract.view import AllAttributes, Fill, Listed, Sample, View, ViewRule
+from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.device import client
 from lopub.device.client import Client
 from lopub.device.keeping import MemoryStore
@@ -259,7 +259,7 @@ def moved_by(channel: HashedChannel, randomness: Randomness) -> int:
     return max(0, (randomness.below(channel.all_units) - channel.odds) // UNIT + 1)
 
 
-def biased_to_the_first_attribute(rule: Sample, sizes: View, randomness: Randomness) -> View:
+def biased_to_the_first_attribute(rule: Sample, sizes: Clique, randomness: Randomness) -> Clique:
     """Where attribute 0 is not drawn, one chance in eight to have it instead of the last."""
     view = randomness.prefix(len(sizes), rule.n_sampled)
     if 0 not in view and randomness.below(8) == 0:
@@ -267,7 +267,7 @@ def biased_to_the_first_attribute(rule: Sample, sizes: View, randomness: Randomn
     return tuple(sorted(view))
 
 
-def without_the_first_two_rule(rule: Fill, sizes: View, randomness: Randomness) -> View:
+def without_the_first_two_rule(rule: Fill, sizes: Clique, randomness: Randomness) -> Clique:
     taken: list[int] = []
     for position in randomness.prefix(len(sizes), len(sizes)):
         if math.prod(sizes[i] for i in [*taken, position]) <= rule.cells:
@@ -284,7 +284,7 @@ def shuffled_with_all_places(randomness: Randomness, n: int, size: int) -> list[
     return order[:size]
 
 
-def weights_forgotten(rule: Listed, sizes: View, randomness: Randomness) -> View:
+def weights_forgotten(rule: Listed, sizes: Clique, randomness: Randomness) -> Clique:
     return rule.sets[randomness.below(len(rule.sets))]
 
 

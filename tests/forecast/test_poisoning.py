@@ -28,10 +28,11 @@ from lopub import (
     simulate,
 )
 from lopub.cli.campaign import exposure
+from lopub.contract.domain import Clique
 from lopub.contract.report import mask_of, pack
-from lopub.contract.view import View, ViewRule
+from lopub.contract.view import ViewRule
+from lopub.forecast.honest_views import drawn_views
 from lopub.forecast.poisoning import most_exposed
-from lopub.forecast.views import drawn_views
 from lopub.inference.moments import MomentEquations
 from lopub.laws.codes import code_matrix
 
@@ -51,7 +52,7 @@ def campaign_of(domain: Domain, mechanism: str, view: ViewRule, jointly: bool, e
 # ---- brute force: every honest report, every fake one
 
 
-def outputs_of(campaign: Campaign, view: View) -> Iterator[tuple[int, ...]]:
+def outputs_of(campaign: Campaign, view: Clique) -> Iterator[tuple[int, ...]]:
     """Every output that a collector takes."""
     for outputs in product(*(range(2**channel.width) for channel in campaign.channels(view))):
         try:
@@ -62,7 +63,7 @@ def outputs_of(campaign: Campaign, view: View) -> Iterator[tuple[int, ...]]:
         yield outputs
 
 
-def said(campaign: Campaign, clique: View, cell: int, view: View, outputs: tuple[int, ...]) -> tuple[float, float]:
+def said(campaign: Campaign, clique: Clique, cell: int, view: Clique, outputs: tuple[int, ...]) -> tuple[float, float]:
     """(weight, x) of one report, written down anew: from bits, cell by cell."""
     sizes = campaign.domain.sizes
     own_sizes = [sizes[position] for position in clique]
@@ -86,7 +87,7 @@ def said(campaign: Campaign, clique: View, cell: int, view: View, outputs: tuple
     return weight, x
 
 
-def brute_force(campaign: Campaign, clique: View, honest_views: list[View], n_fake: int) -> float:
+def brute_force(campaign: Campaign, clique: Clique, honest_views: list[Clique], n_fake: int) -> float:
     """The largest shift of any cell over everything that honest people and fakes could have sent."""
     largest = 0.0
     covering = [view for view in drawn_views(campaign) if set(clique) <= set(view)]
@@ -147,7 +148,7 @@ def crowd(seed: int) -> Dataset:
     return Dataset(FOUR, np.stack(columns, axis=1))
 
 
-def linear(batch: ReportBatch, clique: View) -> np.ndarray:
+def linear(batch: ReportBatch, clique: Clique) -> np.ndarray:
     """The estimate before the simplex. Jointly it is the one of `moments`; separately, debiased co-occurrences of the
     reports that cover all of the clique."""
     if batch.campaign.jointly:
@@ -161,7 +162,7 @@ def linear(batch: ReportBatch, clique: View) -> np.ndarray:
     return moments._co_occurrences(*clique, noise)[1:, 1:]
 
 
-def extreme(campaign: Campaign, clique: View, cell: int, sign: int) -> tuple[View, tuple[int, ...]]:
+def extreme(campaign: Campaign, clique: Clique, cell: int, sign: int) -> tuple[Clique, tuple[int, ...]]:
     """The report that says the most for (or against) a cell, found by asking each candidate of each view in turn."""
     rng, best, found = np.random.default_rng(0), -math.inf, None
     for view in drawn_views(campaign):
@@ -174,7 +175,7 @@ def extreme(campaign: Campaign, clique: View, cell: int, sign: int) -> tuple[Vie
     return found
 
 
-def guesses(campaign: Campaign, clique: View, cell: int, view: View, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
+def guesses(campaign: Campaign, clique: Clique, cell: int, view: Clique, rng: np.random.Generator) -> Iterator[tuple[int, ...]]:
     """Outputs with all bits for the cell and no other, or the other way round; sets of fixed size are filled up."""
     sizes = campaign.domain.sizes
     wanted = np.unravel_index(cell, [sizes[position] for position in clique])
@@ -195,7 +196,7 @@ def guesses(campaign: Campaign, clique: View, cell: int, view: View, rng: np.ran
     return product(*sides)
 
 
-def faked(campaign: Campaign, view: View, outputs: tuple[int, ...], n: int) -> ReportBatch:
+def faked(campaign: Campaign, view: Clique, outputs: tuple[int, ...], n: int) -> ReportBatch:
     mask = mask_of(view, campaign.mask_bytes) if campaign.view.masked else b""
     payload = pack(outputs, campaign.channels(view))
     reports = [Report(campaign=campaign.prefix, id=i.to_bytes(16), slot=0, mask=mask, payload=payload) for i in range(1, n + 1)]

@@ -22,7 +22,8 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.contract.view import View, ViewRule
+from lopub.contract.domain import Clique
+from lopub.contract.view import ViewRule
 from lopub.forecast.coverage import ALPHA, chances, covering, odd_coverage
 from lopub.release.summary import warnings_of
 
@@ -52,7 +53,7 @@ def reports(campaign: Campaign, n: int, seed: int) -> ReportBatch:
     return simulate(Dataset(DOMAIN, np.stack([rng.integers(0, size, n) for size in SIZES], axis=1)), campaign, seed=seed)
 
 
-def aimed(campaign: Campaign, target: View, n: int) -> ReportBatch:
+def aimed(campaign: Campaign, target: Clique, n: int) -> ReportBatch:
     """Reports that all cover the target: well-formed, each on its own beyond suspicion."""
     many = reports(campaign, 60 * n, seed=99)
     rows = np.concatenate([many.rows_of(i) for i, view in enumerate(many.views) if set(target) <= set(view)])

@@ -7,7 +7,7 @@ import pytest
 
 from lopub import CampaignRequest, Categorical, Dataset, Domain, IntegerRange, Sample, Terms, make_campaign, simulate
 from lopub.collection.batch import ReportBatch, digests_of, folds_of
-from lopub.collection.batch.storage import framed_bytes
+from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.counts import count
 from lopub.contract.mechanism.hashed import HashedChannel
 from lopub.contract.report import Report, unframed

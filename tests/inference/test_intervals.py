@@ -27,7 +27,7 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.inference import Study
 from lopub.inference.joint import INTERVAL
 from lopub.inference.pseudo_counts import PseudoCounts
@@ -84,7 +84,7 @@ def collections(campaign: Campaign, n: int) -> Iterator[ReportBatch]:
         yield simulate(Dataset(DOMAIN, np.stack(codes, axis=1)), campaign, seed=seed)
 
 
-def deviations(study: Study, clique: View, method: str) -> np.ndarray:
+def deviations(study: Study, clique: Clique, method: str) -> np.ndarray:
     """How far each cell is off, in standard errors; NaN where it is held at zero."""
     joint = study.joint_of(clique, method)
     assert joint.standard_errors is not None

@@ -20,7 +20,8 @@ from lopub import (
     make_campaign,
     simulate,
 )
-from lopub.contract.view import View, ViewRule
+from lopub.contract.domain import Clique
+from lopub.contract.view import ViewRule
 from lopub.inference import Study
 from lopub.inference.basis import Reports
 from lopub.inference.dense import Dense
@@ -46,7 +47,7 @@ def batch_of(mechanism: str, view: ViewRule, n: int, *, epsilon: float = 4, **ow
     return simulate(people(n), make_campaign(DOMAIN, Terms(name="t"), wish), seed=1)
 
 
-def error(batch: ReportBatch, cliques: list[View], method: str) -> float:
+def error(batch: ReportBatch, cliques: list[Clique], method: str) -> float:
     """The mean AVD over some cliques."""
     study, everybody = Study(batch), people(len(batch))
     truths = [everybody.counts([DOMAIN.names[position] for position in clique]) / len(batch) for clique in cliques]

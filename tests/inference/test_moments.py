@@ -24,9 +24,9 @@ from lopub import (
 )
 from lopub.collection.batch import N_FOLDS
 from lopub.collection.counts import Counts, Table, count
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.direct import DirectChannel
-from lopub.contract.view import View
 from lopub.inference import Study
 from lopub.inference.moments import MomentEquations, law_of, lens_of, on_simplex
 from lopub.laws import bulk_of
@@ -51,7 +51,7 @@ JOINTLY = [
     "unary-all-jointly",
     "bloom-jointly",
 ]
-WEIGHTS: dict[View, int] = {(0,): 1, (0, 1): 2, (0, 1, 2): 1}
+WEIGHTS: dict[Clique, int] = {(0,): 1, (0, 1): 2, (0, 1, 2): 1}
 
 
 def campaign_of(name: str) -> Campaign:
@@ -65,7 +65,7 @@ def truth() -> np.ndarray:
     return joint / joint.sum()
 
 
-def marginal_of(joint: np.ndarray, part: View) -> np.ndarray:
+def marginal_of(joint: np.ndarray, part: Clique) -> np.ndarray:
     return joint.sum(axis=tuple(axis for axis in range(joint.ndim) if axis not in part))
 
 
@@ -78,9 +78,9 @@ def seen(channel: Channel, probabilities: np.ndarray) -> np.ndarray:
     return float(law.q) + float(law.p - law.q) * probabilities @ code_matrix(law)
 
 
-def tables_of_view(campaign: Campaign, view: View, joint: np.ndarray) -> dict[tuple[View, int], tuple[np.ndarray, int]]:
+def tables_of_view(campaign: Campaign, view: Clique, joint: np.ndarray) -> dict[tuple[Clique, int], tuple[np.ndarray, int]]:
     """Expected shares of the tables that reports of one view fill."""
-    parts: list[View] = [(p,) for p in view] + list(combinations(view, 2))
+    parts: list[Clique] = [(p,) for p in view] + list(combinations(view, 2))
     channels, direct = campaign.channels(view), campaign.mechanism.name == "direct"
     if campaign.jointly and not direct:
         return {(view, 0): (np.append(1.0, seen(channels[0], marginal_of(joint, view).reshape(-1))), N_FOLDS)}
@@ -102,7 +102,7 @@ def tables_of_view(campaign: Campaign, view: View, joint: np.ndarray) -> dict[tu
 def expected_counts(name: str, joint: np.ndarray) -> Counts:
     """The counts of MANY reports of each view (listed ones by their weight), whose answers have just this joint."""
     campaign = campaign_of(name)
-    tables: dict[tuple[View, int], Table] = {}
+    tables: dict[tuple[Clique, int], Table] = {}
     n_reports = 0
     for view in campaign.view.views(SIZES):
         n = MANY * (WEIGHTS[view] if campaign.view == LISTED else 1)

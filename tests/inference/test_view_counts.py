@@ -23,7 +23,8 @@ from lopub import (
     simulate,
 )
 from lopub.collection.counts import Counts, Table
-from lopub.contract.view import View, ViewRule
+from lopub.contract.domain import Clique
+from lopub.contract.view import ViewRule
 from lopub.inference import Study
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import product_of
@@ -59,7 +60,7 @@ def truth() -> np.ndarray:
     return np.einsum("a,ab,bc,cd->abcd", np.array([0.7, 0.3]), *links)
 
 
-def marginal_of(joint: np.ndarray, part: View) -> np.ndarray:
+def marginal_of(joint: np.ndarray, part: Clique) -> np.ndarray:
     return np.asarray(joint.sum(axis=tuple(axis for axis in range(len(SIZES)) if axis not in part)))
 
 
@@ -93,7 +94,7 @@ def drawn_counts(campaign: Campaign, joint: np.ndarray, n: int, seed: int) -> Co
     return Counts(campaign=campaign, n_reports=total, tables=dict(sorted(tables.items())))
 
 
-def error(study: Study, cliques: list[View]) -> float:
+def error(study: Study, cliques: list[Clique]) -> float:
     return float(np.mean([study.joint_of(clique).avd(marginal_of(truth(), clique)) for clique in cliques]))
 
 
@@ -233,7 +234,7 @@ def test_more_reports_come_nearer_to_the_truth(mechanism: str, view: str) -> Non
     assert many < 0.012
 
 
-def covered(campaign: Campaign, clique: View) -> bool:
+def covered(campaign: Campaign, clique: Clique) -> bool:
     views = campaign.view.chances(SIZES, 1000)
     assert views is not None
     return any(set(clique) <= set(view) for view in views)

@@ -14,7 +14,7 @@ from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Binned, Categorical, Domain
 from lopub.contract.terms import Terms
-from lopub.evaluation.page import write_scorecard
+from lopub.evaluation.score_page import write_scorecard
 from lopub.forecast.request import CampaignRequest
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)

@@ -13,7 +13,7 @@ from lopub import evaluate, make_campaign, publish, simulate
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.terms import Terms
-from lopub.evaluation.page import scorecard_html, write_scorecard
+from lopub.evaluation.score_page import scorecard_html, write_scorecard
 from lopub.forecast.request import CampaignRequest
 from lopub.pages import plots
 from lopub.release.render.html import report_html

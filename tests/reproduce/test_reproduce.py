@@ -21,15 +21,15 @@ from lopub.inference.basis import Reports
 from lopub.inference.joint import avd, mutual_information
 from lopub.reproduce import QUICK, cells_of, measure, write_tables
 from lopub.reproduce.baselines import formula_bits
-from lopub.reproduce.cells import Cell, keep, kept
 from lopub.reproduce.claims import PRUNING, claims, claims_csv, claims_from_csv
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled
 from lopub.reproduce.estimation import random_sets, true_joint
+from lopub.reproduce.extent import FULL, TABLES, scale_of
 from lopub.reproduce.figures import FigureRow, figures, from_csv, rows_of, to_csv
 from lopub.reproduce.loops import _likelihoods, _reports, _step, loop_seconds
-from lopub.reproduce.page import page, picture
-from lopub.reproduce.run import CELLS
-from lopub.reproduce.settings import FULL, TABLES, scale_of
+from lopub.reproduce.measurements import Cell, keep, kept
+from lopub.reproduce.measuring import CELLS
+from lopub.reproduce.reproduction_page import page, picture
 from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trusted_table
 
 DOCS = Path(__file__).parents[2] / "docs"

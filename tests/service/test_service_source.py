@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import people
-from lopub.collection.batch.storage import from_frames
+from lopub.collection.batch.report_files import from_frames
 from lopub.collection.counts import count
 from lopub.collection.engines import FileSource, LocalEngine, Several, count_source
 from lopub.collection.engines.passing import bytes_of_counts

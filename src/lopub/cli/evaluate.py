@@ -19,8 +19,8 @@ from lopub.contract.domain import Categorical, Domain
 from lopub.errors import DomainError, StoreError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
-from lopub.evaluation.page import MARK, write_scorecard
-from lopub.evaluation.page import as_json as scores_as_json
+from lopub.evaluation.score_page import MARK, write_scorecard
+from lopub.evaluation.score_page import as_json as scores_as_json
 from lopub.files import write_whole
 
 N_WORST = 5

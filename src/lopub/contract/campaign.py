@@ -11,12 +11,12 @@ from typing import Self
 
 from lopub.contract.budget import decimal_up, float_up
 from lopub.contract.canonical import Json, Members, canonical_bytes, parse_canonical
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.contract.fields import domain_from_json
 from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.contract.texts import one_line
-from lopub.contract.view import Losses, View, ViewRule, view_from_json
+from lopub.contract.view import Losses, ViewRule, view_from_json
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.files import kind_of, write_whole
 
@@ -71,7 +71,7 @@ class Campaign:
 
     # ---- blocks
 
-    def channels(self, view: View) -> tuple[Channel, ...]:
+    def channels(self, view: Clique) -> tuple[Channel, ...]:
         """The blocks of a report that covers this view, in the order in which they stand in its payload."""
         kept = self._channels_of
         if view not in kept:
@@ -82,7 +82,7 @@ class Campaign:
         return kept[view]
 
     @cached_property
-    def _channels_of(self) -> dict[View, tuple[Channel, ...]]:
+    def _channels_of(self) -> dict[Clique, tuple[Channel, ...]]:
         if not self.jointly:
             return {}
         return {view: (channel,) for view, channel in zip(self._coded_views, self.coded_channels, strict=True)}
@@ -93,7 +93,7 @@ class Campaign:
             return self.coded_channels[position]
         return self.mechanism.channel(self._block((position,)), n_blocks)
 
-    def _block(self, view: View) -> Block:
+    def _block(self, view: Clique) -> Block:
         return tuple(self.domain.attributes[position] for position in view)
 
     @cached_property
@@ -109,7 +109,7 @@ class Campaign:
         return tuple(self.mechanism.channel(self._block(view), 1) for view in self._coded_views)
 
     @cached_property
-    def _coded_views(self) -> tuple[View, ...]:
+    def _coded_views(self) -> tuple[Clique, ...]:
         """Every view where each has codes of its own, else any one."""
         if not self.mechanism.codes_differ_by_block:
             return (next(self.view.views(self.domain.sizes)),)
@@ -130,7 +130,7 @@ class Campaign:
         """Bytes of a report's view mask: none where every report covers everything."""
         return (len(self.domain) + 7) // 8 if self.view.masked else 0
 
-    def payload_bytes(self, view: View) -> int:
+    def payload_bytes(self, view: Clique) -> int:
         """Bytes of the payload of a report that covers this view."""
         return (sum(channel.width for channel in self.channels(view)) + 7) // 8
 

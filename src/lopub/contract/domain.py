@@ -22,6 +22,10 @@ from lopub.contract.canonical import Json
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, all_of
 
+Clique = tuple[int, ...]
+"""Some attributes by their positions, ascending: what a report covers, an estimate is about, a tree joins."""
+Pair = tuple[int, int]
+"""A clique of two."""
 MOST_ATTRIBUTES = 4096
 MOST_CANDIDATES_IN_ALL = 2**18
 """Candidates of all attributes together."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
 from lopub.contract.campaign import HEADER_BYTES, LONGEST_REPORT, Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel
 from lopub.contract.texts import one_line
-from lopub.contract.view import View
 from lopub.errors import Reason, ReportRejected
 from lopub.files import members_once
 
@@ -81,7 +81,7 @@ class Report:
             _refuse(Reason.LENGTH, f"payload has {len(self.payload)} bytes, this campaign and view need {needed}")
         self.outputs(campaign)
 
-    def view(self, campaign: Campaign) -> View:
+    def view(self, campaign: Campaign) -> Clique:
         """The positions of the attributes that this report covers."""
         domain = campaign.domain
         if not campaign.view.masked:
@@ -174,12 +174,12 @@ def base64url(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def mask_of(view: View, n_bytes: int) -> bytes:
+def mask_of(view: Clique, n_bytes: int) -> bytes:
     """The view as a mask: attribute i in bit i & 7 of byte i >> 3."""
     return sum(1 << position for position in view).to_bytes(n_bytes, "little")
 
 
-def view_of(mask: bytes) -> View:
+def view_of(mask: bytes) -> Clique:
     """The view that a mask stands for."""
     bits = int.from_bytes(mask, "little")
     return tuple(position for position in range(8 * len(mask)) if bits >> position & 1)

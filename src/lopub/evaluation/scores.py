@@ -26,8 +26,8 @@ LARGEST_TARGET = 10
 MAJORITY_BOUNDS = (0.5, 0.9)
 """Of such a target: below, there are many small classes; above, a constant prediction is hard to beat."""
 
-Pair = tuple[str, ...]
-"""Two names, in domain order."""
+Names = tuple[str, ...]
+"""Of a clique, in domain order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,11 +35,11 @@ class Edges:
     """Pairs that the paper's rule calls dependent, I >= threshold (Algorithm 4), in the real and the synthetic table."""
 
     phi: float
-    found: tuple[Pair, ...]
+    found: tuple[Names, ...]
     """In both."""
-    added: tuple[Pair, ...]
+    added: tuple[Names, ...]
     """In the synthetic table only."""
-    lost: tuple[Pair, ...]
+    lost: tuple[Names, ...]
     """In the real table only."""
 
 

@@ -22,8 +22,9 @@ from functools import cache, lru_cache
 from itertools import chain, combinations, islice
 
 from lopub.contract.budget import epsilon_decimal
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Law, Mechanism
-from lopub.contract.view import Sizes, View
+from lopub.contract.view import Sizes
 from lopub.laws import Bulk, bulk_of
 from lopub.laws.designs import Design
 
@@ -54,7 +55,7 @@ class Score:
     sizes: tuple[int, ...]
     weights: tuple[float, ...]
     """How much each attribute matters; a pair matters as the product of its two."""
-    pairs: tuple[View, ...]
+    pairs: tuple[Clique, ...]
     marginal_worths: tuple[float, ...]
     pair_worths: tuple[float, ...]
 
@@ -149,11 +150,11 @@ def _unweighted(design: Design, sizes: tuple[int, ...], epsilon: float) -> Score
     return score_of(design, sizes, lambda n_cells, n_blocks: mechanism(n_blocks).sized_law(n_cells, n_blocks))
 
 
-def _worths(design: Design, sizes: Sizes, laws: Laws) -> Callable[[View], float]:
+def _worths(design: Design, sizes: Sizes, laws: Laws) -> Callable[[Clique], float]:
     """The worth of an average report for one or two attributes, as a function of these."""
     n_alike = design.view.n_alike(len(sizes))
     if n_alike is not None:
-        return lambda part: _worth_of_sample(design, n_alike, part, sizes, laws)
+        return lambda clique: _worth_of_sample(design, n_alike, clique, sizes, laws)
     drawn = design.view.typical_views(sizes)
     if design.view.by_size and len(sizes) > MOST_TOLD_APART:
         return _worths_by_size(design, drawn, sizes, laws)
@@ -163,42 +164,42 @@ def _worths(design: Design, sizes: Sizes, laws: Laws) -> Callable[[View], float]
             holders[position].add(number)
     cells = [_cells(sizes[position] for position in view) if design.jointly else 0 for view, _ in drawn]
 
-    def worth(part: View) -> float:
-        numbers = sorted(set.intersection(*(holders[position] for position in part)))
+    def worth(clique: Clique) -> float:
+        numbers = sorted(set.intersection(*(holders[position] for position in clique)))
         found = ((drawn[number][1], cells[number], len(drawn[number][0])) for number in numbers)
-        return sum(chance * _of_view(design, part, n_cells, n_blocks, sizes, laws) for chance, n_cells, n_blocks in found)
+        return sum(chance * _of_view(design, clique, n_cells, n_blocks, sizes, laws) for chance, n_cells, n_blocks in found)
 
     return worth
 
 
-def _worths_by_size(design: Design, drawn: Sequence[tuple[View, float]], sizes: Sizes, laws: Laws) -> Callable[[View], float]:
+def _worths_by_size(design: Design, drawn: Sequence[tuple[Clique, float]], sizes: Sizes, laws: Laws) -> Callable[[Clique], float]:
     """The same where attributes of one size are covered alike: what the drawn views are worth for all of them, shared out."""
     total: dict[tuple[int, ...], float] = {}
     for view, chance in drawn:
         n_cells = _cells(sizes[position] for position in view) if design.jointly else 0
-        met = Counter(tuple(sorted(sizes[p] for p in part)) for n in (1, 2) for part in combinations(view, n))
+        met = Counter(tuple(sorted(sizes[p] for p in clique)) for n in (1, 2) for clique in combinations(view, n))
         for kind, times in sorted(met.items()):
-            part = tuple(sizes.index(size) for size in kind)
-            worth = chance * _of_view(design, part, n_cells, len(view), sizes, laws)
+            clique = tuple(sizes.index(size) for size in kind)
+            worth = chance * _of_view(design, clique, n_cells, len(view), sizes, laws)
             total[kind] = total.get(kind, 0.0) + times * worth
     of_size = Counter(sizes)
 
-    def shared(part: View) -> float:
-        kind = tuple(sorted(sizes[position] for position in part))
+    def shared(clique: Clique) -> float:
+        kind = tuple(sorted(sizes[position] for position in clique))
         n_alike = of_size[kind[0]] if len(kind) == 1 else of_size[kind[0]] * (of_size[kind[1]] - (kind[0] == kind[1]))
         return total.get(kind, 0.0) / (n_alike / 2 if len(kind) == 2 and kind[0] == kind[1] else n_alike)
 
     return shared
 
 
-def _worth_of_sample(design: Design, n_sampled: int, part: View, sizes: Sizes, laws: Laws) -> float:
-    """Where every set of so many attributes is equally likely, and those beside the part are of typical size."""
+def _worth_of_sample(design: Design, n_sampled: int, clique: Clique, sizes: Sizes, laws: Laws) -> float:
+    """Where every set of so many attributes is equally likely, and those beside the clique are of typical size."""
     d, k = len(sizes), n_sampled
-    chance = k / d if len(part) == 1 else k * (k - 1) / (d * (d - 1))
+    chance = k / d if len(clique) == 1 else k * (k - 1) / (d * (d - 1))
     if chance <= 0:
         return 0.0
-    typical = math.exp(min(_LOG_MOST_CELLS, _mean_log(tuple(sizes)) * max(k - len(part), 0)))
-    return chance * _of_view(design, part, min(MOST_CELLS, _cells(sizes[p] for p in part) * round(typical)), k, sizes, laws)
+    typical = math.exp(min(_LOG_MOST_CELLS, _mean_log(tuple(sizes)) * max(k - len(clique), 0)))
+    return chance * _of_view(design, clique, min(MOST_CELLS, _cells(sizes[p] for p in clique) * round(typical)), k, sizes, laws)
 
 
 @lru_cache(maxsize=4)
@@ -214,14 +215,14 @@ def _cells(sizes: Iterable[int]) -> int:
     return product
 
 
-def _of_view(design: Design, part: View, n_cells: int, n_blocks: int, sizes: Sizes, laws: Laws) -> float:
+def _of_view(design: Design, clique: Clique, n_cells: int, n_blocks: int, sizes: Sizes, laws: Laws) -> float:
     """Of a report whose view has so many cells and attributes. n_cells: not looked at where attributes are randomized apart."""
     bulk = bulk_of(Mechanism.known[design.mechanism])
     if design.jointly:
-        return bulk.worth(laws(n_cells, 1), math.prod(sizes[position] for position in part))
-    noises = [bulk.noise(laws(sizes[position], n_blocks)) for position in part]
-    sides = [noise + 1 / sizes[position] ** 2 for noise, position in zip(noises, part, strict=True)]
-    return 1 / math.prod(sizes[position] * side for position, side in zip(part, sides, strict=True))
+        return bulk.worth(laws(n_cells, 1), math.prod(sizes[position] for position in clique))
+    noises = [bulk.noise(laws(sizes[position], n_blocks)) for position in clique]
+    sides = [noise + 1 / sizes[position] ** 2 for noise, position in zip(noises, clique, strict=True)]
+    return 1 / math.prod(sizes[position] * side for position, side in zip(clique, sides, strict=True))
 
 
 def _mean(values: Sequence[float], weights: Sequence[float]) -> float:

@@ -25,9 +25,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.errors import DomainError, checks_options
-from lopub.forecast.views import drawn_views, many_views
+from lopub.forecast.honest_views import drawn_views, many_views
 from lopub.inference.joint import Probabilities
 from lopub.inference.moments import indistinct
 from lopub.laws import bulk_of
@@ -66,7 +66,7 @@ def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[st
     views = drawn_views(campaign)
     if sum(map(len, views)) > MOST_LOOKED_AT:
         return None
-    covering: dict[int, dict[View, float]] = {}
+    covering: dict[int, dict[Clique, float]] = {}
     for view, chance in views.items():
         for position in view:
             covering.setdefault(position, {})[view] = chance
@@ -77,7 +77,9 @@ def most_exposed(campaign: Campaign, *, n_reports: int, n_fake: int) -> tuple[st
     return campaign.domain.names[worst], bounds[worst]
 
 
-def _bound(campaign: Campaign, clique: View, views: dict[View, float], n_reports: int, n_fake: int, share: float | None) -> float:
+def _bound(
+    campaign: Campaign, clique: Clique, views: dict[Clique, float], n_reports: int, n_fake: int, share: float | None
+) -> float:
     """views: those that hold the clique."""
     if not views:
         names = ", ".join(campaign.domain.names[position] for position in clique)
@@ -96,7 +98,7 @@ def _bound(campaign: Campaign, clique: View, views: dict[View, float], n_reports
     return max(_shift(one, low, high, n_reports * total, n_fake) for one in reaches.values())
 
 
-def _refused(campaign: Campaign, clique: View, view: View) -> str | None:
+def _refused(campaign: Campaign, clique: Clique, view: Clique) -> str | None:
     """Why a linear estimate makes nothing of this view; it then makes do with the others."""
     blocks = [view] if campaign.jointly else [(position,) for position in view]
     for block, channel in zip(blocks, campaign.channels(view), strict=True):
@@ -114,7 +116,7 @@ def _shift(fake: Reach, low: Probabilities, high: Probabilities, honest_weight: 
     return float(leverage * np.maximum(fake.high - low, high - fake.low).max())
 
 
-def reach(campaign: Campaign, clique: View, view: View) -> Reach:
+def reach(campaign: Campaign, clique: Clique, view: Clique) -> Reach:
     """What a report of this view can say for the cells of a clique that the view covers."""
     bulk, channels, sizes = bulk_of(campaign.mechanism), campaign.channels(view), campaign.domain.sizes
     if campaign.jointly:

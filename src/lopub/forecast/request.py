@@ -187,7 +187,7 @@ def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
 
 
 def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bool]:
-    """View, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
+    """Clique, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
     if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
     best = best_known(domain, request.budget)

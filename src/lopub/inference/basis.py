@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from lopub.collection.batch import N_FOLDS, ReportBatch, order_of
 from lopub.collection.counts import Counts, count, count_singly, form_of
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
-from lopub.contract.view import View
+from lopub.contract.domain import Clique, Domain
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
@@ -52,7 +51,7 @@ class Basis(ABC):
 
     @property
     @abstractmethod
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[Clique, ...]:
         """Sets of attributes that some reports cover together; with counts of attributes and pairs, those."""
 
     @abstractmethod
@@ -60,11 +59,11 @@ class Basis(ABC):
         """For sets of attributes that reports cover: how many do, and how much of each gets through the noise, p - q."""
 
     @abstractmethod
-    def n_covering(self, clique: View) -> int:
+    def n_covering(self, clique: Clique) -> int:
         """How many reports cover all of these attributes."""
 
     @abstractmethod
-    def n_touching(self, clique: View) -> int:
+    def n_touching(self, clique: Clique) -> int:
         """How many reports cover at least one of these attributes, each counted once."""
 
     # ---- what it says
@@ -89,18 +88,18 @@ class Basis(ABC):
         """Whether a summary can be had of attributes and pairs."""
 
     @abstractmethod
-    def evidence(self, clique: View) -> Evidence:
+    def evidence(self, clique: Clique) -> Evidence:
         """What is said about the clique. clique: ascending."""
 
     @abstractmethod
-    def check(self, clique: View) -> None:
+    def check(self, clique: Clique) -> None:
         """Refuse a clique of which less is known than the reports would say."""
 
     @abstractmethod
-    def can_refine(self, clique: View, n_cells: int) -> bool:
+    def can_refine(self, clique: Clique, n_cells: int) -> bool:
         """Whether a clique of so many cells is worth a fit of its own to the reports that cover it."""
 
-    def summary(self, clique: View) -> Evidence:
+    def summary(self, clique: Clique) -> Evidence:
         """What `shrunk` goes by: counts where they are enough for it, else the same as `evidence`."""
         shape = tuple(self.domain.sizes[position] for position in clique)
         return Evidence(shape, tuple(self.reader.summary(self, clique)))
@@ -163,7 +162,7 @@ class CountsAlone(Basis):
         return None
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[Clique, ...]:
         return tuple(sorted({part for part, _ in self.counts.tables}))
 
     def signals(self) -> Iterator[tuple[int, list[float]]]:
@@ -174,24 +173,24 @@ class CountsAlone(Basis):
     def single_counts(self) -> Counts:
         return self.counts
 
-    def n_covering(self, clique: View) -> int:
+    def n_covering(self, clique: Clique) -> int:
         return self.counts.n_covering(clique)
 
-    def n_touching(self, clique: View) -> int:
+    def n_touching(self, clique: Clique) -> int:
         return self.counts.n_touching(clique)
 
     @property
     def has_likelihood(self) -> bool:
         return self.reader.counts_suffice(self.counts)
 
-    def evidence(self, clique: View) -> Evidence:
+    def evidence(self, clique: Clique) -> Evidence:
         shape = tuple(self.domain.sizes[position] for position in clique)
         return Evidence(shape, tuple(self.reader.counted_parts(self.counts, clique)))
 
-    def check(self, clique: View) -> None:
+    def check(self, clique: Clique) -> None:
         self.reader.check_counts(self.counts, clique)
 
-    def can_refine(self, clique: View, n_cells: int) -> bool:
+    def can_refine(self, clique: Clique, n_cells: int) -> bool:
         return False
 
     def _estimated_marginal(self, position: int) -> Probabilities:
@@ -238,7 +237,7 @@ class Reports(Basis):
             yield n, [float(law.p - law.q) for law in laws] * (len(view) if self.campaign.jointly else 1)
 
     @cached_property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[Clique, ...]:
         return tuple(view for view, n in zip(self.batch.views, self.n_of_view, strict=True) if n)
 
     @cached_property
@@ -246,12 +245,12 @@ class Reports(Basis):
         """How many reports have each view of the batch."""
         return np.bincount(self.batch.view_index, minlength=len(self.batch.views))
 
-    def n_covering(self, clique: View) -> int:
+    def n_covering(self, clique: Clique) -> int:
         if self.reader.prefers_counts and len(clique) <= 2:
             return self.counts.n_covering(clique)
         return int(self.n_of_view[self._covered[:, list(clique)].all(axis=1)].sum())
 
-    def n_touching(self, clique: View) -> int:
+    def n_touching(self, clique: Clique) -> int:
         if self.reader.prefers_counts and len(clique) <= 2:
             return self.counts.n_touching(clique)
         return int(self.n_of_view[self._covered[:, list(clique)].any(axis=1)].sum())
@@ -268,15 +267,15 @@ class Reports(Basis):
     def has_likelihood(self) -> bool:
         return True
 
-    def evidence(self, clique: View) -> Evidence:
+    def evidence(self, clique: Clique) -> Evidence:
         shape = tuple(self.domain.sizes[position] for position in clique)
         parts = self.reader.parts(self, clique)
         return Evidence(shape, tuple(sorted(parts, key=lambda part: part.axes)))
 
-    def check(self, clique: View) -> None:
+    def check(self, clique: Clique) -> None:
         return
 
-    def can_refine(self, clique: View, n_cells: int) -> bool:
+    def can_refine(self, clique: Clique, n_cells: int) -> bool:
         return self.reader.can_refine(self.n_covering(clique), n_cells)
 
     def _estimated_marginal(self, position: int) -> Probabilities:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.collection.batch import N_FOLDS
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.inference.dense import Dense
 from lopub.inference.evidence import EVERY_FOLD, Evidence, Part
 from lopub.inference.factorised import likelihood_of, overlaps_of
@@ -48,7 +48,7 @@ class ViewFit:
     """A view's shrunk joint, raked to the marginals, and how strongly it was shrunk towards their product."""
 
     number: int
-    view: View
+    view: Clique
     joint: Probabilities
     strength: float
 
@@ -59,7 +59,7 @@ class JointBits:
     def __init__(self, reports: "Reports") -> None:
         self._reports = reports
         self._sizes = reports.campaign.domain.sizes
-        self._profiles: dict[tuple[int, View], Probabilities] = {}
+        self._profiles: dict[tuple[int, Clique], Probabilities] = {}
 
     @property
     def marginals(self) -> dict[int, Probabilities]:
@@ -89,7 +89,7 @@ class JointBits:
         return marginals, tuple(map(ViewFit, numbers, views, joints, strengths))
 
     def _refitted(
-        self, views: list[View], parts: list[Dense], joints: list[Probabilities], marginals: dict[int, Probabilities]
+        self, views: list[Clique], parts: list[Dense], joints: list[Probabilities], marginals: dict[int, Probabilities]
     ) -> dict[int, Probabilities]:
         """EM for the marginals alone: every view's joint keeps its interactions and is raked to the current marginals."""
         for _ in range(MOST_SWEEPS):
@@ -109,7 +109,7 @@ class JointBits:
 
     # ---- what the views say about a clique
 
-    def parts(self, clique: View) -> Iterator[Part]:
+    def parts(self, clique: Clique) -> Iterator[Part]:
         """One part for all views that cover the clique, and one for each that lies within it."""
         covering = []
         for number in np.flatnonzero(self._reports.n_of_view).tolist():
@@ -121,7 +121,7 @@ class JointBits:
         if covering:
             yield self._covering(clique, covering)
 
-    def _covering(self, clique: View, numbers: list[int]) -> Dense:
+    def _covering(self, clique: Clique, numbers: list[int]) -> Dense:
         axes = tuple(range(len(clique)))
         exact = [number for number in numbers if self._reports.batch.views[number] == clique]
         if exact == numbers:
@@ -139,7 +139,7 @@ class JointBits:
 
         return Dense(axes, shape, np.concatenate(pieces), tuple(ends), ALL_FOLDS, profile)
 
-    def _summed(self, number: int, fit: ViewFit | None, clique: View) -> Likelihood:
+    def _summed(self, number: int, fit: ViewFit | None, clique: Clique) -> Likelihood:
         """The likelihoods of the clique's cells, the view's other attributes summed out. shape (n_reports, cells)."""
         rows = self._reports.rows_of(number)
         if fit is None:
@@ -151,7 +151,7 @@ class JointBits:
             summed[start : start + CHUNK] = block / block.max(axis=1, keepdims=True)
         return summed
 
-    def _information(self, clique: View, exact: list[int], wider: list[ViewFit], joint: Probabilities) -> Probabilities | None:
+    def _information(self, clique: Clique, exact: list[int], wider: list[ViewFit], joint: Probabilities) -> Probabilities | None:
         """Of all covering views; None where one has too many cells."""
         if max([joint.size, *(fit.joint.size for fit in wider)]) > MOST_CELLS:
             return None
@@ -160,7 +160,7 @@ class JointBits:
             total = total + dense_part(self._reports, number, tuple(range(len(clique)))).squared_scores(joint)
         return total
 
-    def _profile(self, fit: ViewFit, clique: View) -> Probabilities:
+    def _profile(self, fit: ViewFit, clique: Clique) -> Probabilities:
         """What one view's reports tell of the clique's cells, when all that is unknown of the view is unknown."""
         if (fit.number, clique) not in self._profiles:
             cliques = {clique, *combinations(fit.view, 1), *combinations(fit.view, 2)}  # they share the dear part
@@ -170,7 +170,7 @@ class JointBits:
         return self._profiles[fit.number, clique]
 
 
-def profiles(fit: ViewFit, part: Dense, cliques: list[View]) -> dict[View, Probabilities]:
+def profiles(fit: ViewFit, part: Dense, cliques: list[Clique]) -> dict[Clique, Probabilities]:
     """Information about the cells of some parts of a view, the rest of its joint profiled out.
 
     The view's own information has that of its prior added: pseudo-counts s n that pull every cell towards the product of
@@ -185,7 +185,7 @@ def profiles(fit: ViewFit, part: Dense, cliques: list[View]) -> dict[View, Proba
     return {clique: _about(inverse, _cells(fit, clique)[support], clique, fit) for clique in cliques}
 
 
-def _about(inverse: Probabilities, cells: NDArray[np.int64], clique: View, fit: ViewFit) -> Probabilities:
+def _about(inverse: Probabilities, cells: NDArray[np.int64], clique: Clique, fit: ViewFit) -> Probabilities:
     """The information about sums of cells, from the covariance of the cells; none about a sum without cells."""
     n_cells = int(np.prod([fit.joint.shape[fit.view.index(position)] for position in clique]))
     sums = np.zeros((n_cells, len(cells)))
@@ -207,14 +207,14 @@ def _interactions(fit: ViewFit, support: NDArray[np.int64]) -> Probabilities:
     return result
 
 
-def _cells(fit: ViewFit, clique: View) -> NDArray[np.int64]:
+def _cells(fit: ViewFit, clique: Clique) -> NDArray[np.int64]:
     """Of each cell of the view, the cell of the clique that it lies in."""
     axes = [fit.view.index(position) for position in clique]
     codes = np.unravel_index(np.arange(fit.joint.size), fit.joint.shape)
     return np.ravel_multi_index([codes[axis] for axis in axes], [fit.joint.shape[axis] for axis in axes])
 
 
-def _given(fit: ViewFit, clique: View) -> Likelihood:
+def _given(fit: ViewFit, clique: Clique) -> Likelihood:
     """How likely each cell of the view is, given the cell of the clique that it lies in. shape (view's cells, clique's cells)."""
     cells, joint = _cells(fit, clique), np.maximum(fit.joint.reshape(-1), np.finfo(np.float32).tiny)
     totals = np.bincount(cells, joint)
@@ -223,7 +223,7 @@ def _given(fit: ViewFit, clique: View) -> Likelihood:
     return given
 
 
-def _raked(joint: Probabilities, view: View, marginals: dict[int, Probabilities]) -> Probabilities:
+def _raked(joint: Probabilities, view: Clique, marginals: dict[int, Probabilities]) -> Probabilities:
     axes = [(axis,) for axis in range(len(view))]
     return raked(joint, axes, [marginals[position] for position in view], sweeps=10, tolerance=1e-7)
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from lopub.collection.counts import AttributeBits, Counts, form_of
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.errors import DomainError
 from lopub.inference.joint import Probabilities
 from lopub.inference.moments import law_of
@@ -27,7 +27,7 @@ MOST_SWEEPS = 10_000
 TOLERANCE = 1e-6
 
 
-def lasso_joint(counts: Counts, clique: View, alpha: float | None = None, *, method: str = "lasso") -> Probabilities:
+def lasso_joint(counts: Counts, clique: Clique, alpha: float | None = None, *, method: str = "lasso") -> Probabilities:
     """beta / N, brought to sum to one; uniform where the Lasso drops every cell. alpha: None for the universal threshold."""
     from sklearn.exceptions import ConvergenceWarning  # takes a second to load
     from sklearn.linear_model import Lasso
@@ -62,7 +62,7 @@ def debiased_bits(counts: Counts, position: int) -> tuple[Probabilities, float]:
     return total / weights, float(1 / np.sqrt(weights))
 
 
-def candidate_matrix(counts: Counts, clique: View) -> sparse.csc_array:
+def candidate_matrix(counts: Counts, clique: Clique) -> sparse.csc_array:
     """M: one column a cell, the concatenated filters of its candidates. shape (all bits, cells); sparse, h k ones a column."""
     campaign = counts.campaign
     codes = [code_matrix(law_of(campaign, p, counts.noises((p,))[0])[0]) for p in clique]

@@ -8,7 +8,7 @@ import numpy as np
 
 from lopub.collection.counts import form_of
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.errors import DomainError, checks_options
 from lopub.inference import em as expectation
 from lopub.inference.basis import Basis
@@ -29,7 +29,7 @@ class Estimator(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of the clique. clique: positions in the domain, ascending."""
 
     @property
@@ -72,7 +72,7 @@ class _Climbing(Estimator):
             return expectation.run_accelerated(step, first, tolerance=self._gap, most=most, slack=slack, patience=patience)
         return expectation.run_plain(step, first, stop=self.stop, tolerance=self._gap, most=most)
 
-    def _converged(self, basis: Basis, clique: View, first: Probabilities) -> JointDistribution:
+    def _converged(self, basis: Basis, clique: Clique, first: Probabilities) -> JointDistribution:
         """EM from a first joint; where that is zero, so is the result."""
         evidence = basis.evidence(clique)
         result = self._climbed(evidence, first)
@@ -103,7 +103,7 @@ class Em(_Climbing):
         if self.start not in ("uniform", "product"):
             raise DomainError(f"start must be uniform or product, got {self.start!r}")
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint under which the reports are most likely."""
         if self.start == "product":
             return self._converged(basis, clique, product_of([basis.marginal(position) for position in clique]))
@@ -118,7 +118,7 @@ class Shrunk(Estimator):
 
     name: ClassVar[str] = "shrunk"
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The shrunk joint; of a single attribute, its marginal."""
         if len(clique) == 1:
             marginal = Product()(basis, clique)
@@ -147,7 +147,7 @@ class Product(Estimator):
 
     name: ClassVar[str] = "product"
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of independent attributes."""
         joint = product_of([basis.marginal(position) for position in clique])
         fit = Fit(method=self.name, n_reports=basis.n_touching(clique))
@@ -162,7 +162,7 @@ class Moments(Estimator):
 
     name: ClassVar[str] = "moments"
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint on the simplex that is nearest to what the counts say."""
         joint = basis.moments.joint(clique)
         fit = Fit(method=self.name, n_reports=basis.n_covering(clique))
@@ -183,7 +183,7 @@ class Lasso(Estimator):
     def __post_init__(self) -> None:
         _check_alpha(self.alpha)
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint that the regression keeps."""
         joint = lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
         n_reports = min(basis.n_covering((position,)) for position in clique)
@@ -204,7 +204,7 @@ class Hybrid(_Climbing):
         super().__post_init__()
         _check_alpha(self.alpha)
 
-    def __call__(self, basis: Basis, clique: View, /) -> JointDistribution:
+    def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint under which the reports are most likely, among those on the Lasso's support."""
         first = lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
         return self._converged(basis, clique, first)
@@ -227,7 +227,7 @@ def estimator_of(method: str | Estimator) -> Estimator:
     return METHODS[method]()
 
 
-def check_pairs_only(campaign: Campaign, clique: View) -> None:
+def check_pairs_only(campaign: Campaign, clique: Clique) -> None:
     """Refuse more than two attributes to `moments`, except where whole views were randomized to bits."""
     if len(clique) > 2 and not form_of(campaign).whole_views:
         raise DomainError(f"method moments knows co-occurrences of two attributes, got {len(clique)}; use shrunk or em")
@@ -238,10 +238,12 @@ def _check_alpha(alpha: float | None) -> None:
         raise DomainError(f"alpha must not be negative, got {alpha:g}")
 
 
-def _independent_errors(basis: Basis, clique: View) -> Probabilities:
+def _independent_errors(basis: Basis, clique: Clique) -> Probabilities:
     marginals = [basis.marginal(position) for position in clique]
     return product_errors(marginals, [basis.marginal_error(position) for position in clique])
 
 
-def _joint(basis: Basis, clique: View, probabilities: Probabilities, errors: Probabilities | None, fit: Fit) -> JointDistribution:
+def _joint(
+    basis: Basis, clique: Clique, probabilities: Probabilities, errors: Probabilities | None, fit: Fit
+) -> JointDistribution:
     return JointDistribution(tuple(basis.domain.attributes[position] for position in clique), probabilities, errors, fit)

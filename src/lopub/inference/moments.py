@@ -14,8 +14,8 @@ import numpy as np
 
 from lopub.collection.counts import Counts, form_of
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel, Law
-from lopub.contract.view import View
 from lopub.errors import DomainError
 from lopub.inference.joint import Probabilities, product_of, raked
 from lopub.laws import bulk_of
@@ -68,7 +68,7 @@ class MomentEquations:
         self._counts, self._campaign = counts, counts.campaign
         self._marginals: dict[int, Probabilities] = {}
         self._lenses: dict[tuple[int, int], Lens] = {}
-        self._readings: dict[tuple[View, View], Probabilities] = {}
+        self._readings: dict[tuple[Clique, Clique], Probabilities] = {}
 
     def marginal(self, position: int) -> Probabilities:
         """The shares of one attribute's candidates."""
@@ -76,7 +76,7 @@ class MomentEquations:
             self._marginals[position] = self._estimated((position,))
         return self._marginals[position]
 
-    def joint(self, clique: View) -> Probabilities:
+    def joint(self, clique: Clique) -> Probabilities:
         """Of one or two attributes; of more where whole views were randomized to bits and one covers the clique."""
         if len(clique) == 1:
             return self.marginal(clique[0])
@@ -87,7 +87,7 @@ class MomentEquations:
         start = np.maximum(cells, 1e-9)  # raking cannot bring a zero back
         return raked(start / start.sum(), axes, [self.marginal(position) for position in clique])
 
-    def information(self, clique: View) -> Probabilities | None:
+    def information(self, clique: Clique) -> Probabilities | None:
         """Of a separately randomized attribute or pair, over its cells: the inverse of the covariance of the regression."""
         if self._campaign.jointly:
             return None
@@ -98,7 +98,7 @@ class MomentEquations:
             total = total + self._counts.tables[clique, noise].n_reports * whole
         return total
 
-    def _estimated(self, clique: View) -> Probabilities:
+    def _estimated(self, clique: Clique) -> Probabilities:
         if self._campaign.jointly:
             return on_simplex(self._linear(clique))
         self._check_distinct(clique, self._counts.noises(clique)[0])
@@ -115,7 +115,7 @@ class MomentEquations:
             marginal = _descended([(square, np.ones((1, 1)))], right[:, None], marginal[:, None])[:, 0]
         return marginal
 
-    def _of_pair(self, pair: View) -> Probabilities:
+    def _of_pair(self, pair: Clique) -> Probabilities:
         a, b = pair
         squares, right = [], np.zeros((self._campaign.domain.sizes[a], self._campaign.domain.sizes[b]))
         for noise in self._counts.noises(pair):
@@ -130,9 +130,9 @@ class MomentEquations:
             self._lenses[position, noise] = lens_of(law, n_ones, self.marginal(position))
         return self._lenses[position, noise]
 
-    def _ones(self, part: View, noise: int) -> Probabilities:
+    def _ones(self, clique: Clique, noise: int) -> Probabilities:
         """The share of reports in which each bit, or each two, are ones; an answer is a single one."""
-        table = self._counts.tables[part, noise]
+        table = self._counts.tables[clique, noise]
         return form_of(self._campaign).ones(table) / table.n_reports
 
     def _debiased(self, position: int, noise: int) -> Probabilities:
@@ -151,11 +151,11 @@ class MomentEquations:
 
     # ---- jointly randomized: unbiased linear estimates
 
-    def knows(self, clique: View) -> bool:
+    def knows(self, clique: Clique) -> bool:
         """Whether the bits that are counted tell the cells of some view that covers the clique apart."""
         return bool(self._readable(clique))
 
-    def covariance(self, clique: View) -> Probabilities | None:
+    def covariance(self, clique: Clique) -> Probabilities | None:
         """Of the linear estimate of jointly randomized cells once they sum to one. None of separately randomized ones."""
         if not self._campaign.jointly:
             return None
@@ -168,7 +168,7 @@ class MomentEquations:
         covariance: Probabilities = centred @ total @ centred / weights**2
         return covariance
 
-    def _linear(self, clique: View) -> Probabilities:
+    def _linear(self, clique: Clique) -> Probabilities:
         """The unbiased estimate of each noise or view, averaged by precision. Cells may be negative."""
         total, weights = np.zeros(tuple(self._campaign.domain.sizes[p] for p in clique)), 0.0
         estimates = self._of_views(clique) if form_of(self._campaign).whole_views else self._of_cells(clique)
@@ -176,12 +176,12 @@ class MomentEquations:
             total, weights = total + weight * cells, weights + weight
         return total / weights
 
-    def _of_cells(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
+    def _of_cells(self, clique: Clique) -> Iterator[tuple[float, Probabilities]]:
         for noise in self._counts.noises(clique):
             keep, ones = bulk_of(self._campaign.mechanism).keep(self._campaign, clique[0], noise), self._ones(clique, noise)
             yield self._counts.tables[clique, noise].n_reports * keep**2, (ones - (1 - keep) / ones.size) / keep
 
-    def _of_views(self, clique: View) -> Iterator[tuple[float, Probabilities]]:
+    def _of_views(self, clique: Clique) -> Iterator[tuple[float, Probabilities]]:
         sizes = self._campaign.domain.sizes
         for view in self._chosen(clique):
             law = self._channel(view).law()
@@ -193,7 +193,7 @@ class MomentEquations:
                 cells = (self._reading(view, clique) @ debiased).reshape([sizes[position] for position in clique])
             yield self._weight(view, clique), cells
 
-    def _noises(self, clique: View, shares: Probabilities) -> Iterator[tuple[float, int, Probabilities]]:
+    def _noises(self, clique: Clique, shares: Probabilities) -> Iterator[tuple[float, int, Probabilities]]:
         """Weight, reports, and the covariance that the noise adds, of each estimate. shares: of the clique's cells."""
         if not form_of(self._campaign).whole_views:
             for noise in self._counts.noises(clique):
@@ -213,36 +213,36 @@ class MomentEquations:
                 read = self._reading(view, clique)
                 yield self._weight(view, clique), n, _code_noise(channel.law(), read, self._ones(view, 0))
 
-    def _weight(self, view: View, clique: View) -> float:
+    def _weight(self, view: Clique, clique: Clique) -> float:
         """Reports times the precision of one of a cell's bits, over how many are summed."""
         law, sizes = self._channel(view).law(), self._campaign.domain.sizes
         n_summed = law.n_candidates / np.prod([sizes[position] for position in clique])
         return self._counts.tables[view, 0].n_reports * float((law.p - law.q) ** 2 / (law.q * (1 - law.q))) / float(n_summed)
 
-    def _chosen(self, clique: View) -> list[View]:
+    def _chosen(self, clique: Clique) -> list[Clique]:
         """The covering views whose codes tell their cells apart; refused where there are none."""
         if not (readable := self._readable(clique)):
             self._check_distinct(self._covering(clique)[0], 1)
         return readable
 
-    def _readable(self, clique: View) -> list[View]:
+    def _readable(self, clique: Clique) -> list[Clique]:
         return [view for view in self._covering(clique) if not indistinct(self._campaign, view, 1)]
 
-    def _covering(self, clique: View) -> list[View]:
-        return [view for view in sorted({part for part, _ in self._counts.tables}) if set(clique) <= set(view)]
+    def _covering(self, clique: Clique) -> list[Clique]:
+        return [view for view in sorted({found for found, _ in self._counts.tables}) if set(clique) <= set(view)]
 
-    def _check_distinct(self, block: View, n_blocks: int) -> None:
+    def _check_distinct(self, block: Clique, n_blocks: int) -> None:
         if refused := indistinct(self._campaign, block, n_blocks):
             raise DomainError(f"method moments {refused}; give the reports to em or shrunk, or take more bits")
 
-    def _reading(self, view: View, clique: View) -> Probabilities:
+    def _reading(self, view: Clique, clique: Clique) -> Probabilities:
         if (view, clique) not in self._readings:
             shape = tuple(self._campaign.domain.sizes[position] for position in view)
             axes = tuple(view.index(position) for position in clique)
             self._readings[view, clique] = reading(self._channel(view).law(), shape, axes)
         return self._readings[view, clique]
 
-    def _channel(self, view: View) -> Channel:
+    def _channel(self, view: Clique) -> Channel:
         return self._campaign.channels(view)[0]
 
 
@@ -252,7 +252,7 @@ def law_of(campaign: Campaign, position: int, noise: int) -> tuple[Law, int | No
     return channel.law(), channel.n_ones
 
 
-def indistinct(campaign: Campaign, block: View, n_blocks: int) -> str | None:
+def indistinct(campaign: Campaign, block: Clique, n_blocks: int) -> str | None:
     """What counts of a block's bits cannot do, and why, where they do not tell its candidates apart; None where they do.
 
     Where the block's code has a lower rank than the block has candidates, many joints give the same expected bits, and least

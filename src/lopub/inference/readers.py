@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from lopub.collection.batch import N_FOLDS, ReportBatch
 from lopub.collection.counts import Counts, form_of
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Law
-from lopub.contract.view import View
 from lopub.errors import CampaignError, NeedsReports
 from lopub.inference.contingency import Contingency
 from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, STALLED, TOLERANCE, em_map, run_accelerated, settled
@@ -48,10 +48,10 @@ class Reader(ABC):
     # ---- reports
 
     @abstractmethod
-    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+    def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         """What reports say about the clique."""
 
-    def summary(self, basis: "Basis", clique: View) -> Iterable[Part]:
+    def summary(self, basis: "Basis", clique: Clique) -> Iterable[Part]:
         """What `shrunk` goes by; where counts are enough for it, they are what it goes by, so that reports give the same."""
         return basis.evidence(clique).parts
 
@@ -69,7 +69,7 @@ class Reader(ABC):
         """Whether counts alone give a summary of attributes and pairs; otherwise they are read as linear equations."""
         return form_of(counts.campaign).holds_all(counts.campaign)
 
-    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
+    def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         """What counts alone say about the clique."""
         raise NeedsReports("counts of bits are not enough for a likelihood; give the reports, or use method moments")
 
@@ -77,11 +77,11 @@ class Reader(ABC):
         """The marginal of an attribute from counts alone."""
         return self.marginal(counted, position) if counted.has_likelihood else counted.moments.marginal(position)
 
-    def check_counts(self, counts: Counts, clique: View) -> None:
+    def check_counts(self, counts: Counts, clique: Clique) -> None:
         """Refuse a clique whose counts say less than its reports would."""
         return
 
-    def gain_bounds(self, basis: "Basis", pairs: Sequence[View]) -> Probabilities:
+    def gain_bounds(self, basis: "Basis", pairs: Sequence[Clique]) -> Probabilities:
         """What the held-out gain of each pair cannot exceed, without a fit; infinite where only a fit can tell."""
         return np.full(len(pairs), np.inf)
 
@@ -124,17 +124,17 @@ class AnswerReader(Reader):
     form: ClassVar[str] = ANSWERS
     prefers_counts: ClassVar[bool] = True
 
-    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+    def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
 
-    def counted_parts(self, counts: Counts, clique: View) -> Iterator[Part]:
+    def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         return _counted_parts(counts, clique)
 
-    def check_counts(self, counts: Counts, clique: View) -> None:
+    def check_counts(self, counts: Counts, clique: Clique) -> None:
         if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
             raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
 
-    def gain_bounds(self, basis: "Basis", pairs: Sequence[View]) -> Probabilities:
+    def gain_bounds(self, basis: "Basis", pairs: Sequence[Clique]) -> Probabilities:
         positions = sorted({position for pair in pairs for position in pair})
         return gain_bounds(basis.counts, pairs, {position: basis.marginal(position) for position in positions})
 
@@ -142,7 +142,7 @@ class AnswerReader(Reader):
         return True
 
 
-def _counted_parts(counts: Counts, clique: View) -> Iterator[Part]:
+def _counted_parts(counts: Counts, clique: Clique) -> Iterator[Part]:
     """An attribute or a pair, from its tables; a report that covers one of the pair alone is in that one's table only."""
     if len(clique) == 1:
         yield from _parts_of(counts.campaign, (0,), clique, _tables(counts, clique))
@@ -157,12 +157,12 @@ def _counted_parts(counts: Counts, clique: View) -> Iterator[Part]:
             yield from _parts_of(counts.campaign, (0, 1), clique, both)
 
 
-def _tables(counts: Counts, part: View) -> dict[int, NDArray[np.int64]]:
+def _tables(counts: Counts, clique: Clique) -> dict[int, NDArray[np.int64]]:
     """Noise -> counts, shape (n_folds, *sizes)."""
-    return {noise: counts.tables[part, noise].counts for noise in counts.noises(part)}
+    return {noise: counts.tables[clique, noise].counts for noise in counts.noises(clique)}
 
 
-def _parts_of(campaign: Campaign, axes: View, part: View, tables: dict[int, NDArray[np.int64]]) -> Iterator[Part]:
+def _parts_of(campaign: Campaign, axes: Clique, clique: Clique, tables: dict[int, NDArray[np.int64]]) -> Iterator[Part]:
     """Counts by noise as evidence: one part for all noises jointly, one part a noise separately."""
     used = {noise: table for noise, table in sorted(tables.items()) if table.any()}
     if not used:
@@ -170,15 +170,17 @@ def _parts_of(campaign: Campaign, axes: View, part: View, tables: dict[int, NDAr
     if not campaign.jointly:
         for noise, table in used.items():
             yield Contingency(
-                axes, table, tuple(bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in part)
+                axes, table, tuple(bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in clique)
             )
         return
     shape = next(iter(used.values())).shape[1:]
     counts = np.stack([table.reshape(N_FOLDS, -1) for table in used.values()], axis=1)
-    yield KeptCell(axes, shape, counts, np.array([bulk_of(campaign.mechanism).keep(campaign, part[0], noise) for noise in used]))
+    yield KeptCell(
+        axes, shape, counts, np.array([bulk_of(campaign.mechanism).keep(campaign, clique[0], noise) for noise in used])
+    )
 
 
-def _answer_parts(reports: "Reports", clique: View) -> Iterator[Part]:
+def _answer_parts(reports: "Reports", clique: Clique) -> Iterator[Part]:
     """Counts of the answers seen, for each part of the clique that some reports cover."""
     answers, sizes = reports.answers, reports.campaign.domain.sizes
     columns = [answers.values[:, position] for position in clique]
@@ -211,10 +213,10 @@ class ViewReader(Reader):
 
     form: ClassVar[str] = VIEW_BITS
 
-    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+    def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return reports.joint_bits.parts(clique)
 
-    def summary(self, basis: "Basis", clique: View) -> Iterable[Part]:
+    def summary(self, basis: "Basis", clique: Clique) -> Iterable[Part]:
         return super().summary(basis, clique) if basis.view_counts is None else basis.view_counts.parts(clique)
 
     def marginal(self, basis: "Basis", position: int) -> Probabilities:
@@ -234,13 +236,13 @@ class AttributeReader(Reader):
 
     form: ClassVar[str] = ATTRIBUTE_BITS
 
-    def parts(self, reports: "Reports", clique: View) -> Iterator[Part]:
+    def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _factorised(reports, clique)
 
 
-def _views_by_part(batch: ReportBatch, clique: View) -> dict[View, list[int]]:
+def _views_by_part(batch: ReportBatch, clique: Clique) -> dict[Clique, list[int]]:
     """Covered part of the clique, as axes of it -> the views that cover just that part."""
-    found: dict[View, list[int]] = {}
+    found: dict[Clique, list[int]] = {}
     for number, view in enumerate(batch.views):
         axes = tuple(axis for axis, position in enumerate(clique) if position in view)
         if axes:
@@ -248,7 +250,7 @@ def _views_by_part(batch: ReportBatch, clique: View) -> dict[View, list[int]]:
     return found
 
 
-def _factorised(reports: "Reports", clique: View) -> Iterator[Part]:
+def _factorised(reports: "Reports", clique: Clique) -> Iterator[Part]:
     batch = reports.batch
     for axes, numbers in _views_by_part(batch, clique).items():
         for n_blocks in sorted({len(batch.views[number]) for number in numbers}):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lopub.collection.counts import Counts, Table
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.inference.joint import Probabilities
 from lopub.laws import bulk_of
 
@@ -18,7 +18,7 @@ BLOCK = 2**16
 """Pairs whose tables are laid side by side at once."""
 
 
-def gain_bounds(counts: Counts, pairs: Sequence[View], marginals: dict[int, Probabilities]) -> Probabilities:
+def gain_bounds(counts: Counts, pairs: Sequence[Clique], marginals: dict[int, Probabilities]) -> Probabilities:
     """Of each pair, in nats, from counts of answers. marginals: of all attributes of the pairs. shape (n_pairs,)."""
     bounds = np.zeros(len(pairs))
     alike: dict[tuple[int, int, int], list[int]] = {}
@@ -33,7 +33,7 @@ def gain_bounds(counts: Counts, pairs: Sequence[View], marginals: dict[int, Prob
     return bounds
 
 
-def _of_block(counts: Counts, pairs: Sequence[View], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
+def _of_block(counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
     """Of pairs that are all of one size. What was never seen adds nothing."""
     tables: list[Table] = [counts.tables[pair, noise] for pair in pairs]
     seen = np.stack([table.counts for table in tables]).sum(axis=1).astype(np.float64)
@@ -42,7 +42,7 @@ def _of_block(counts: Counts, pairs: Sequence[View], noise: int, marginals: dict
     return found
 
 
-def _independent(counts: Counts, pairs: Sequence[View], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
+def _independent(counts: Counts, pairs: Sequence[Clique], noise: int, marginals: dict[int, Probabilities]) -> Probabilities:
     """The chance of seeing each two answers if attributes are independent. shape (n_pairs, size, size)."""
     first, second = (np.stack([marginals[pair[axis]] for pair in pairs]) for axis in (0, 1))
     campaign, n_cells = counts.campaign, first.shape[1] * second.shape[1]

@@ -14,9 +14,8 @@ from threadpoolctl import threadpool_limits
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.progress import Progress, silent
-from lopub.contract.domain import Domain, names_of
+from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
-from lopub.contract.view import View
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.basis import Basis, CountsAlone, Reports
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
@@ -92,7 +91,7 @@ class Study:
         joints = self.joints(list(combinations(positions, 2)), method, workers=workers, progress=progress)
         return {(joint.names[0], joint.names[1]): joint for joint in joints}
 
-    def clique(self, names: str | Sequence[str]) -> View:
+    def clique(self, names: str | Sequence[str]) -> Clique:
         """The positions of these attributes, in the order given, checked."""
         names = names_of(names)
         if not names:
@@ -105,7 +104,7 @@ class Study:
             )
         return positions
 
-    def _positions(self, names: Sequence[str]) -> View:
+    def _positions(self, names: Sequence[str]) -> Clique:
         positions = self.domain.positions(names)
         if len(set(positions)) < len(positions):
             raise DomainError(f"a clique names attribute {_repeated(names)!r} twice")
@@ -165,7 +164,7 @@ class Study:
         worth = sum(n * _product_sum(signals) for n, signals in self._basis.signals())
         return worth / max(d * (d - 1) / 2, 1)
 
-    def n_covering(self, clique: View) -> int:
+    def n_covering(self, clique: Clique) -> int:
         """How many reports cover all attributes of a clique."""
         return self._basis.n_covering(self._own(clique))
 
@@ -199,14 +198,14 @@ class Study:
 
     # ---- cliques of positions
 
-    def joint_of(self, clique: View, method: str | Estimator = "shrunk") -> JointDistribution:
+    def joint_of(self, clique: Clique, method: str | Estimator = "shrunk") -> JointDistribution:
         """The joint of a clique, with its attributes in the clique's order."""
         with one_blas_thread():
             return self._joint_of(clique, estimator_of(method))
 
     def joints(
         self,
-        cliques: Sequence[View],
+        cliques: Sequence[Clique],
         method: str | Estimator = "shrunk",
         *,
         workers: int | None = None,
@@ -222,13 +221,13 @@ class Study:
                 told(doing, len(found), len(cliques))
         return found
 
-    def gain_bounds(self, pairs: Sequence[View]) -> Probabilities:
+    def gain_bounds(self, pairs: Sequence[Clique]) -> Probabilities:
         """What the held-out gain of each pair of positions cannot exceed, in nats, found without a fit; infinite where only a fit
         can tell. shape (n_pairs,)."""
         with one_blas_thread():
             return self._basis.reader.gain_bounds(self._basis, [self._own(pair) for pair in pairs])
 
-    def refined(self, clique: View, joint: Probabilities, least_gain: float) -> Probabilities | None:
+    def refined(self, clique: Clique, joint: Probabilities, least_gain: float) -> Probabilities | None:
         """The joint fitted to the reports that cover the whole clique, and shrunk towards what it was. None where no reports can
         be asked about three or more attributes, or where held-out reports do not prefer it by so many nats."""
         own = self._own(clique)
@@ -243,22 +242,22 @@ class Study:
     # ---- the campaign's order: nothing outside of here knows it
 
     @cached_property
-    def _place(self) -> View:
+    def _place(self) -> Clique:
         """Of every attribute, the campaign's position."""
         return self.campaign.domain.positions(self.domain.names)
 
-    def _own(self, clique: View) -> View:
+    def _own(self, clique: Clique) -> Clique:
         """The campaign's positions of a clique, ascending, as reports and counts are asked."""
         return tuple(sorted(self._place[position] for position in clique))
 
-    def _joint_of(self, clique: View, estimator: Estimator) -> JointDistribution:
+    def _joint_of(self, clique: Clique, estimator: Estimator) -> JointDistribution:
         names = [self.domain.names[position] for position in clique]
         self.check_covered(names)
         return self._estimated(self._own(clique), estimator).in_order(names)
 
     # ---- how a clique is estimated, at the campaign's positions
 
-    def _estimated(self, own: View, estimator: Estimator) -> JointDistribution:
+    def _estimated(self, own: Clique, estimator: Estimator) -> JointDistribution:
         if estimator.name == "product" or (len(own) == 1 and estimator.name == "shrunk"):
             return estimator(self._basis, own)
         self._check_counts_suffice(own, estimator.name)
@@ -266,14 +265,14 @@ class Study:
             return estimator(self._basis, own)
         return self._from_parts(own, estimator)
 
-    def _check_counts_suffice(self, own: View, method: str) -> None:
+    def _check_counts_suffice(self, own: Clique, method: str) -> None:
         """Counts of attributes and pairs say nothing of what reports may say about more attributes together."""
         if method == "moments":
             check_pairs_only(self.campaign, own)
         if method not in LINEAR:
             self._basis.check(own)
 
-    def _from_parts(self, own: View, estimator: Estimator) -> JointDistribution:
+    def _from_parts(self, own: Clique, estimator: Estimator) -> JointDistribution:
         """No report covers the clique: the joint of largest entropy among those that agree with the parts that are covered."""
         covered = {tuple(p for p in own if p in view) for view in self._basis.views}
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))

@@ -18,7 +18,7 @@ import numpy as np
 
 from lopub.collection.counts import Counts, Table
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.inference.evidence import Part
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.pseudo_counts import PseudoCounts, averaged, limited
@@ -40,7 +40,7 @@ class ViewTable:
     """One view's counts. reports: shape (n_folds,). sums: shape (n_folds, *sizes), over reports, of (bit - q) / (p - q).
     alpha + beta P is the variance of a cell of one report."""
 
-    view: View
+    view: Clique
     reports: Probabilities
     sums: Probabilities
     alpha: float
@@ -83,7 +83,7 @@ class ViewCounts:
         return self._fitted[0]
 
     @cached_property
-    def _fitted(self) -> tuple[Marginals, dict[View, float]]:
+    def _fitted(self) -> tuple[Marginals, dict[Clique, float]]:
         """The marginals, shrunk towards uniform ones, and how strongly each view's attributes interact."""
         positions = sorted({position for table in self._tables for position in table.view})
         uniform = {position: np.full(self._sizes[position], 1 / self._sizes[position]) for position in positions}
@@ -94,7 +94,7 @@ class ViewCounts:
             interactions = {table.view: interaction(table, marginals) for table in self._tables}
         return marginals, interactions
 
-    def parts(self, clique: View) -> Iterator[Part]:
+    def parts(self, clique: Clique) -> Iterator[Part]:
         """One part for all views that cover the clique, and one for each that lies within it."""
         if any(set(clique) <= set(table.view) for table in self._tables):
             yield self._covering(clique, *self._fitted)
@@ -102,7 +102,7 @@ class ViewCounts:
             if set(table.view) < set(clique):
                 yield _pooled(tuple(clique.index(p) for p in table.view), table.shape, [_whole(table)])
 
-    def _covering(self, clique: View, marginals: Marginals, interactions: dict[View, float]) -> PseudoCounts:
+    def _covering(self, clique: Clique, marginals: Marginals, interactions: dict[Clique, float]) -> PseudoCounts:
         covering = [table for table in self._tables if set(clique) <= set(table.view)]
         axes, shape = tuple(range(len(clique))), tuple(self._sizes[p] for p in clique)
 
@@ -113,7 +113,7 @@ class ViewCounts:
         return pooled(plain_share(pooled(0.0), pooled(1.0)))
 
 
-def table_of(campaign: Campaign, view: View, table: Table) -> ViewTable:
+def table_of(campaign: Campaign, view: Clique, table: Table) -> ViewTable:
     """A view's counts of ones as unbiased sums."""
     noise = bulk_of(campaign.mechanism).cell_noise(campaign.channels(view)[0])
     reports, ones = table.counts[:, 0].astype(np.float64), table.counts[:, 1:]
@@ -147,7 +147,7 @@ def plain_share(weighted: PseudoCounts, plain: PseudoCounts) -> float:
     return max(0.0, 1 - max(noise, 0.0) / max(float(difference @ difference), TINY))
 
 
-def reading(table: ViewTable, clique: View, marginals: Marginals, interactions: float, plain: float = 0.0) -> Reading:
+def reading(table: ViewTable, clique: Clique, marginals: Marginals, interactions: float, plain: float = 0.0) -> Reading:
     """The clique read off a view that covers it. interactions: r of the view; infinite for the plain sum. plain: how far the
     weights go from those of r towards those of the plain sum."""
     others = [axis for axis, position in enumerate(table.view) if position not in clique]

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel, Law, Mechanism
 from lopub.contract.report import pack, unpack
-from lopub.contract.view import AllAttributes, Sample, Sizes, View, ViewRule
+from lopub.contract.view import AllAttributes, Sample, Sizes, ViewRule
 from lopub.errors import CampaignError, DomainError, Reason, ReportRejected
 from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
@@ -42,7 +43,7 @@ class ReportArrays(Protocol):
     def campaign(self) -> Campaign: ...
 
     @property
-    def views(self) -> tuple[View, ...]: ...
+    def views(self) -> tuple[Clique, ...]: ...
 
     @property
     def view_index(self) -> NDArray[np.int32]: ...

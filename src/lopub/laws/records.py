@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.report import view_of
-from lopub.contract.view import View
 from lopub.laws.compiling import compiled
 
 Inputs = list[NDArray[np.int64]]
@@ -23,7 +23,7 @@ class Records:
     campaign: Campaign
     codes: NDArray[np.uint16]
     mask: NDArray[np.bool_]
-    views: tuple[View, ...]
+    views: tuple[Clique, ...]
     view_index: NDArray[np.int32]
 
     @classmethod
@@ -41,7 +41,7 @@ class Records:
         """Each record's cell in the product domain of its own view."""
         return cell_numbers(self.codes, self.mask, self.campaign.domain.sizes)
 
-    def inputs(self, rows: NDArray[np.int64], view: View) -> Inputs:
+    def inputs(self, rows: NDArray[np.int64], view: Clique) -> Inputs:
         """The candidate that goes into each block of a view, for the records on these rows, which have it."""
         own = self.codes[rows][:, list(view)]
         if not self.campaign.jointly:
@@ -58,7 +58,7 @@ def cell_numbers(codes: NDArray[np.uint16], mask: NDArray[np.bool_], sizes: tupl
     return numbers
 
 
-def padded_views(views: tuple[View, ...]) -> NDArray[np.int64]:
+def padded_views(views: tuple[Clique, ...]) -> NDArray[np.int64]:
     """For loops that are compiled: a row for each view, with how many attributes it has, and then which."""
     padded = np.zeros((len(views), 1 + max(map(len, views), default=0)), dtype=np.int64)
     for row, view in zip(padded, views, strict=True):

@@ -6,14 +6,15 @@ from itertools import combinations
 
 import numpy as np
 
+from lopub.contract.domain import Clique, Pair
 from lopub.inference.joint import NOTHING, Probabilities, avd
 from lopub.inference.maxent import Constraints, margin_of, maximum_entropy
-from lopub.model.junction import Clique, JunctionTree
+from lopub.model.junction import JunctionTree
 
 ROUNDS = 3
 """How often neighbouring cliques are brought together on what they share; afterwards little changes."""
 
-Pairs = Mapping[tuple[int, int], Probabilities]
+Pairs = Mapping[Pair, Probabilities]
 Refined = Callable[[Clique, Probabilities], Probabilities | None]
 """A clique and its maximum-entropy joint -> a better one, where the reports prefer it."""
 

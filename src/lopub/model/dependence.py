@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
+from lopub.contract.domain import Pair
 from lopub.errors import DomainError, checks_options
 from lopub.inference.joint import Probabilities, entropy, mutual_information
 
-Pair = tuple[int, int]
-"""Positions of two attributes, ascending."""
 LEAST_GAIN = 3.0
 """Nats of held-out log-likelihood over independence below which two attributes never count as dependent."""
 FALSE_SHARE = 0.3

@@ -11,12 +11,9 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from lopub.contract.domain import Clique, Pair
 from lopub.contract.view import Sizes
 from lopub.errors import DomainError
-
-Clique = tuple[int, ...]
-"""Positions of attributes, ascending."""
-Edge = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ class JunctionTree:
         return max(math.prod(sizes[position] for position in clique) for clique in self.cliques)
 
 
-def triangulated(sizes: Sizes, edges: Iterable[Edge]) -> tuple[Clique, ...]:
+def triangulated(sizes: Sizes, edges: Iterable[Pair]) -> tuple[Clique, ...]:
     """The maximal cliques, in ascending order, of the graph made chordal by min-fill elimination.
 
     Ties go to the clique with fewer cells, then to the earlier attribute. An attribute without edges is its own clique.
@@ -85,12 +82,12 @@ def triangulated(sizes: Sizes, edges: Iterable[Edge]) -> tuple[Clique, ...]:
     return _maximal(_elimination(_graph(sizes, edges)))
 
 
-def junction_tree(sizes: Sizes, edges: Iterable[Edge]) -> JunctionTree:
+def junction_tree(sizes: Sizes, edges: Iterable[Pair]) -> JunctionTree:
     """The tree of the triangulated graph's cliques that has the largest separators (Algorithm 4, lines 14-15)."""
     return _spanned(triangulated(sizes, edges), sizes)
 
 
-def capped(sizes: Sizes, strengths: Mapping[Edge, float], *, most_cells: int) -> "GrowingGraph":
+def capped(sizes: Sizes, strengths: Mapping[Pair, float], *, most_cells: int) -> "GrowingGraph":
     """The graph of these edges, strongest first, less those that would take a clique past the cap: its `refused`."""
     graph = GrowingGraph(sizes, most_cells)
     for a, b in sorted(strengths, key=lambda edge: (-strengths[edge], *sorted(edge))):
@@ -113,20 +110,20 @@ class GrowingGraph:
             )
         self.sizes = tuple(sizes)
         self.most_cells = most_cells
-        self._edges: list[Edge] = []
-        self._refused: list[Edge] = []
+        self._edges: list[Pair] = []
+        self._refused: list[Pair] = []
         self._filled = [1 << position for position in range(len(sizes))]
         """Of each attribute, those that share a clique with it, itself among them."""
         self._steps = [_elimination(_Remainder(self.sizes, [position])) for position in range(len(sizes))]
         """The elimination of each attribute's component: one list that all its attributes share."""
 
     @property
-    def edges(self) -> tuple[Edge, ...]:
+    def edges(self) -> tuple[Pair, ...]:
         """Those accepted, in order of offer."""
         return tuple(self._edges)
 
     @property
-    def refused(self) -> tuple[Edge, ...]:
+    def refused(self) -> tuple[Pair, ...]:
         """Those not accepted, in order of offer."""
         return tuple(self._refused)
 
@@ -294,7 +291,7 @@ def _join(steps: Iterable[_Step], a: int, b: int) -> None:
         step.before.join(a, b)
 
 
-def _graph(sizes: Sizes, edges: Iterable[Edge]) -> _Remainder:
+def _graph(sizes: Sizes, edges: Iterable[Pair]) -> _Remainder:
     """The whole graph, before any elimination."""
     graph = _Remainder(sizes, range(len(sizes)))
     for low, high in sorted({_checked(edge, len(sizes)) for edge in edges}):
@@ -302,7 +299,7 @@ def _graph(sizes: Sizes, edges: Iterable[Edge]) -> _Remainder:
     return graph
 
 
-def _checked(edge: Edge, n_attributes: int) -> Edge:
+def _checked(edge: Pair, n_attributes: int) -> Pair:
     """The edge in ascending order."""
     low, high = sorted(edge)
     if not 0 <= low < high < n_attributes:

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.collection.dataset import Codes, Dataset
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import SUM_TOLERANCE, Probabilities
-from lopub.model.junction import Clique, JunctionTree
+from lopub.model.junction import JunctionTree
 
 Cells = NDArray[np.int64]
 

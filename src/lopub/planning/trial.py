@@ -99,5 +99,5 @@ def _mean(errors: list[float], weights: list[float]) -> float:
     return float(np.average(errors, weights=weights)) if errors else float("nan")
 
 
-def _shares(crowd: Dataset, part: tuple[int, ...]) -> Probabilities:
-    return crowd.counts([crowd.domain.names[position] for position in part]) / len(crowd)
+def _shares(crowd: Dataset, clique: tuple[int, ...]) -> Probabilities:
+    return crowd.counts([crowd.domain.names[position] for position in clique]) / len(crowd)

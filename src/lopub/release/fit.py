@@ -7,8 +7,8 @@ import numpy as np
 
 from lopub.collection.counts import Counts, Integers, form_of
 from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Law
-from lopub.contract.view import View
 from lopub.inference.joint import Probabilities
 from lopub.inference.moments import law_of
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
@@ -42,17 +42,17 @@ def fit_rows(counts: Counts, crowd: Dataset, pairs: Sequence[tuple[str, str]]) -
     return list(ROWS[form_of(counts.campaign).name](counts, crowd, places))
 
 
-def _every_answer(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
-    for part in [*((position,) for position in range(len(counts.campaign.domain))), *pairs]:
-        yield from _answers(counts, crowd, part)
+def _every_answer(counts: Counts, crowd: Dataset, pairs: Sequence[Clique]) -> Iterator[FitRow]:
+    for clique in [*((position,) for position in range(len(counts.campaign.domain))), *pairs]:
+        yield from _answers(counts, crowd, clique)
 
 
-def _every_view(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
-    for view in sorted(part for part, _ in counts.tables)[:MOST_VIEWS]:
+def _every_view(counts: Counts, crowd: Dataset, pairs: Sequence[Clique]) -> Iterator[FitRow]:
+    for view in sorted(clique for clique, _ in counts.tables)[:MOST_VIEWS]:
         yield from _view_bits(counts, crowd, view)
 
 
-def _every_bit(counts: Counts, crowd: Dataset, pairs: Sequence[View]) -> Iterator[FitRow]:
+def _every_bit(counts: Counts, crowd: Dataset, pairs: Sequence[Clique]) -> Iterator[FitRow]:
     for position in range(len(counts.campaign.domain)):
         yield from _bits(counts, crowd, position)
 
@@ -61,22 +61,22 @@ ROWS = {ANSWERS: _every_answer, VIEW_BITS: _every_view, ATTRIBUTE_BITS: _every_b
 """By the form in which reports are counted."""
 
 
-def _answers(counts: Counts, synthetic: Dataset, part: View) -> Iterator[FitRow]:
+def _answers(counts: Counts, synthetic: Dataset, clique: Clique) -> Iterator[FitRow]:
     """`direct`: how often each answer, or pair of answers, was said."""
-    joint = _frequencies(synthetic, part)
+    joint = _frequencies(synthetic, clique)
     observed, predicted, variance = np.zeros(joint.shape, dtype=np.int64), np.zeros(joint.shape), np.zeros(joint.shape)
-    for noise in counts.noises(part):
-        table = counts.tables[part, noise]
+    for noise in counts.noises(clique):
+        table = counts.tables[clique, noise]
         chance = joint
-        for axis, position in enumerate(part if not counts.campaign.jointly else part[:1]):
+        for axis, position in enumerate(clique if not counts.campaign.jointly else clique[:1]):
             keep = bulk_of(counts.campaign.mechanism).keep(counts.campaign, position, noise)
             spread = chance.mean(axis=axis, keepdims=True) if not counts.campaign.jointly else 1 / joint.size
             chance = keep * chance + (1 - keep) * spread
         observed += table.counts.sum(axis=0)
         predicted += table.n_reports * chance
         variance += table.n_reports * chance * (1 - chance)
-    names = tuple(synthetic.domain.names[position] for position in part)
-    texts = [synthetic.domain.attributes[position].texts for position in part]
+    names = tuple(synthetic.domain.names[position] for position in clique)
+    texts = [synthetic.domain.attributes[position].texts for position in clique]
     for cell in np.ndindex(*joint.shape):
         said = ", ".join(texts[axis][code] or "(missing)" for axis, code in enumerate(cell))
         yield FitRow(names, said, int(observed[cell]), float(predicted[cell]), float(np.sqrt(variance[cell])))
@@ -91,7 +91,7 @@ def _bits(counts: Counts, synthetic: Dataset, position: int) -> Iterator[FitRow]
         yield from _rows((name,), table.counts, table.n_reports, law, _frequencies(synthetic, (position,)))
 
 
-def _view_bits(counts: Counts, synthetic: Dataset, view: View) -> Iterator[FitRow]:
+def _view_bits(counts: Counts, synthetic: Dataset, view: Clique) -> Iterator[FitRow]:
     """How often each bit of a jointly randomized view was set."""
     table = counts.tables[view, 0]
     law = counts.campaign.channels(view)[0].law()
@@ -108,5 +108,5 @@ def _rows(names: tuple[str, ...], ones: Integers, n_reports: int, law: Law, freq
         yield FitRow(names, f"bit {bit}", int(ones[bit]), float(n_reports * chance[bit]), float(spread[bit]))
 
 
-def _frequencies(synthetic: Dataset, part: View) -> Probabilities:
-    return synthetic.counts([synthetic.domain.names[position] for position in part]) / len(synthetic)
+def _frequencies(synthetic: Dataset, clique: Clique) -> Probabilities:
+    return synthetic.counts([synthetic.domain.names[position] for position in clique]) / len(synthetic)

@@ -13,7 +13,7 @@ from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Binned, IntegerRange
+from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
@@ -24,7 +24,6 @@ from lopub.model.cliques import TreeModel, given_model, tree_model
 from lopub.model.dependence import (
     LEAST_GAIN,
     DependencyGraph,
-    Pair,
     Pruning,
     check_phi,
     gain_graph,

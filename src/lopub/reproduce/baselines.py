@@ -9,16 +9,16 @@ import numpy as np
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.contract.terms import Terms
-from lopub.contract.view import AllAttributes, View
+from lopub.contract.view import AllAttributes
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import avd
-from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import sampled, table_of
 from lopub.reproduce.estimation import random_sets, true_joint
-from lopub.reproduce.settings import N_HASHES, TABLES, Scale
+from lopub.reproduce.extent import N_HASHES, TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 
 NAME = "baselines"
 RAPPOR, FANTI, DIRECT = "RAPPOR", "Fanti et al.", "direct, jointly"
@@ -59,7 +59,7 @@ def measured(cell: Cell, directory: Path) -> Values:
     return {"avd": float(np.mean(errors)), "bits": float(np.mean(sent)), "formula_bits": float(np.mean(formula))}
 
 
-def restricted(records: Dataset, clique: View) -> Dataset:
+def restricted(records: Dataset, clique: Clique) -> Dataset:
     """The records with these attributes alone."""
     domain = Domain(tuple(records.domain.attributes[position] for position in clique))
     return Dataset(domain, records.codes[:, list(clique)])

@@ -10,8 +10,8 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Categorical, Domain
 from lopub.contract.terms import Terms
 from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.reproduce.extent import PAPER_METHODS, TABLES
 from lopub.reproduce.figures import TITLES, FigureRow
-from lopub.reproduce.settings import PAPER_METHODS, TABLES
 
 Tables = Mapping[str, Sequence[FigureRow]]
 """Figure -> its rows; without a figure that was not run."""

@@ -9,9 +9,9 @@ import numpy as np
 from lopub.collection.dataset import Dataset
 from lopub.evaluation.classifiers import predicted
 from lopub.release import publish
-from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled, table_of
-from lopub.reproduce.settings import ESTIMATORS, PAPER_METHODS, TABLES, Scale
+from lopub.reproduce.extent import ESTIMATORS, PAPER_METHODS, TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 
 NAME = "classification"
 OURS = "calibrated"

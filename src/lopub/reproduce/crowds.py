@@ -12,7 +12,7 @@ from lopub.collection.simulation import simulate
 from lopub.contract.terms import Terms
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
-from lopub.reproduce.settings import N_HASHES, TABLES
+from lopub.reproduce.extent import N_HASHES, TABLES
 
 
 @lru_cache(maxsize=3)

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from lopub.collection.dataset import Dataset
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd
 from lopub.inference.maxent import Constraints, maximum_entropy
-from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import paper_study
+from lopub.reproduce.extent import ESTIMATORS, OUR_METHODS, PAPER_METHODS, TABLES, Scale
 from lopub.reproduce.loops import loop_seconds
-from lopub.reproduce.settings import ESTIMATORS, OUR_METHODS, PAPER_METHODS, TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 
 NAME = "estimation"
 
@@ -49,7 +49,7 @@ def measured(cell: Cell, directory: Path) -> Values:
     return values | {"loop_seconds": float(np.mean(loops))} if loops else values
 
 
-def estimated(study: Study, clique: View, method: str) -> tuple[Probabilities, int]:
+def estimated(study: Study, clique: Clique, method: str) -> tuple[Probabilities, int]:
     """The joint, and in how many evaluations; `moments` knows pairs, so a larger joint is that of largest entropy. clique: of
     positions in the study."""
     estimator = ESTIMATORS[method]
@@ -63,18 +63,18 @@ def estimated(study: Study, clique: View, method: str) -> tuple[Probabilities, i
     return joint.probabilities, joint.fit.n_evaluations or 0
 
 
-def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[View]:
+def random_sets(n_attributes: int, k: int, n_sets: int, seed: int) -> list[Clique]:
     """Different sets of k attributes, as many as wanted or as there are."""
     every = list(combinations(range(n_attributes), k))
     rng = np.random.default_rng([k, seed])
     return [every[number] for number in rng.permutation(len(every))[:n_sets]]
 
 
-def true_joint(records: Dataset, clique: View) -> Probabilities:
+def true_joint(records: Dataset, clique: Clique) -> Probabilities:
     """The frequencies of a clique's cells among the records."""
     return records.counts(names_of(records, clique)) / len(records)
 
 
-def names_of(records: Dataset, clique: View) -> list[str]:
+def names_of(records: Dataset, clique: Clique) -> list[str]:
     """The names of a clique's attributes."""
     return [records.domain.names[position] for position in clique]

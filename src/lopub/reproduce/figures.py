@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
-from lopub.reproduce.cells import Cell, Values
-from lopub.reproduce.settings import TABLES
+from lopub.reproduce.extent import TABLES
+from lopub.reproduce.measurements import Cell, Values
 
 TITLES = {"retail": "Retail", "adult": "Adult", "tpce": "TPC-E"}
 HEAD = ("x", "method", "value", "mean", "spread", "seeds")

@@ -5,11 +5,12 @@ from itertools import combinations
 from pathlib import Path
 
 from lopub.collection.dataset import Dataset
-from lopub.model.dependence import Pair, gain_graph, paper_graph
-from lopub.reproduce.cells import Cell, Values
+from lopub.contract.domain import Pair
+from lopub.model.dependence import gain_graph, paper_graph
 from lopub.reproduce.crowds import paper_study
 from lopub.reproduce.estimation import names_of, true_joint
-from lopub.reproduce.settings import ESTIMATORS, PAPER_METHODS, TABLES, Scale
+from lopub.reproduce.extent import ESTIMATORS, PAPER_METHODS, TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 
 NAME = "identification"
 GAIN = "shrunk, gain"

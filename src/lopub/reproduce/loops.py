@@ -5,7 +5,7 @@ import time
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 
 N_TIMED = 4
 """Reports that the loop is timed on; its time is proportional to their number."""
@@ -13,7 +13,7 @@ MOST_CELLS = 100
 """Candidates likewise."""
 
 
-def loop_seconds(data: ReportBatch | Counts, clique: View, n_evaluations: int) -> float:
+def loop_seconds(data: ReportBatch | Counts, clique: Clique, n_evaluations: int) -> float:
     """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed. All reports
     cover all attributes."""
     laws = [data.campaign.channels(tuple(range(len(data.campaign.domain))))[position].law() for position in clique]
@@ -53,7 +53,7 @@ def _step(likelihoods: list[list[float]]) -> list[float]:
     return following
 
 
-def _reports(data: ReportBatch | Counts, clique: View) -> list[list[list[int]]]:
+def _reports(data: ReportBatch | Counts, clique: Clique) -> list[list[list[int]]]:
     """The first reports: of each attribute its bits."""
     if isinstance(data, Counts):
         raise TypeError("a loop over reports needs reports")

@@ -9,17 +9,18 @@ import numpy as np
 
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
+from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
-from lopub.contract.view import AllAttributes, Fill, Sample, View
+from lopub.contract.view import AllAttributes, Fill, Sample
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd, product_of
 from lopub.release import publish
-from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.crowds import order_of, table_of
 from lopub.reproduce.estimation import names_of, random_sets, true_joint
-from lopub.reproduce.settings import N_HASHES, TABLES, Scale
+from lopub.reproduce.extent import N_HASHES, TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 from lopub.reproduce.trusted import STRUCTURES, trusted_table
 
 NAME = "privacy"
@@ -62,7 +63,7 @@ def measured(cell: Cell, directory: Path) -> Values:
 
 
 @lru_cache(maxsize=3)
-def most_dependent(name: str, directory: Path) -> tuple[View, ...]:
+def most_dependent(name: str, directory: Path) -> tuple[Clique, ...]:
     """The pairs whose joint is furthest from the product of its marginals."""
     table = table_of(name, directory)
     joints = {pair: true_joint(table, pair) for pair in combinations(range(len(table.domain)), 2)}
@@ -70,7 +71,7 @@ def most_dependent(name: str, directory: Path) -> tuple[View, ...]:
     return tuple(sorted(joints, key=lambda pair: (-distance[pair], pair))[:N_DEPENDENT])
 
 
-def _joints(cell: Cell, records: Dataset, pairs: list[View]) -> list[Probabilities]:
+def _joints(cell: Cell, records: Dataset, pairs: list[Clique]) -> list[Probabilities]:
     if cell.method.startswith("trusted"):
         epsilon = None if cell.x == NO_NOISE else float(cell.x)
         table = trusted_table(records, structure=cell.method.rpartition(" ")[2], epsilon=epsilon, seed=cell.seed)

@@ -6,12 +6,13 @@ from itertools import combinations
 from pathlib import Path
 
 from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Pair
 from lopub.inference.joint import Probabilities
-from lopub.model.dependence import Pair, Pruning, pairs_to_check, paper_graph
-from lopub.reproduce.cells import Cell, Values
+from lopub.model.dependence import Pruning, pairs_to_check, paper_graph
 from lopub.reproduce.crowds import sampled, table_of
 from lopub.reproduce.estimation import true_joint
-from lopub.reproduce.settings import TABLES, Scale
+from lopub.reproduce.extent import TABLES, Scale
+from lopub.reproduce.measurements import Cell, Values
 
 NAME = "pruning"
 

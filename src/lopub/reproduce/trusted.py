@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 
 from lopub.collection.dataset import Dataset
-from lopub.contract.view import View
+from lopub.contract.domain import Clique, Pair
 from lopub.inference.joint import Probabilities, mutual_information
 from lopub.model.cliques import given_model
-from lopub.model.dependence import LEAST_GAIN, Pair, threshold
+from lopub.model.dependence import LEAST_GAIN, threshold
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
 from lopub.reproduce.estimation import true_joint
@@ -37,7 +37,7 @@ def trusted_table(records: Dataset, *, structure: str, epsilon: float | None, se
 
 
 def noisy_joints(
-    records: Dataset, cliques: Sequence[View], epsilon: float | None, rng: np.random.Generator
+    records: Dataset, cliques: Sequence[Clique], epsilon: float | None, rng: np.random.Generator
 ) -> list[Probabilities]:
     """Joints of several cliques. A person who answers differently moves two counts of each by one."""
     found = []

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from lopub.errors import StoreError
 from lopub.files import whole_file
-from lopub.reproduce.cells import Cell, Values
 from lopub.reproduce.claims import claims, claims_csv, claims_from_csv
 from lopub.reproduce.figures import figures, from_csv, rows_of, to_csv
-from lopub.reproduce.page import FOLDER, page, picture
+from lopub.reproduce.measurements import Cell, Values
+from lopub.reproduce.measuring import CELLS
 from lopub.reproduce.pruning import NAME as PRUNING
-from lopub.reproduce.run import CELLS
+from lopub.reproduce.reproduction_page import FOLDER, page, picture
 
 PAGE = "reproduction.md"
 CLAIMS = "claims.csv"

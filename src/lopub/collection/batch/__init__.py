@@ -1,7 +1,7 @@
 """ReportBatch: many reports as packed arrays, checked like single ones; files in and out; what each report says."""
 
 from lopub.collection.batch.batch import BlockBits, ReportBatch
-from lopub.collection.batch.storage import save_reports, walk_reports
+from lopub.collection.batch.report_files import save_reports, walk_reports
 from lopub.laws.folds import HASH_BYTES, N_FOLDS, digests_of, folds_of, order_of
 from lopub.laws.packed import Packed
 

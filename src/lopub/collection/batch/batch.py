@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import names_of
+from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
 from lopub.contract.texts import one_line
-from lopub.contract.view import View
 from lopub.errors import DomainError, Reason
 from lopub.laws import bulk_of
 from lopub.laws.folds import digests_of, folds_of
@@ -43,7 +42,7 @@ class ReportBatch:
     campaign: Campaign
     ids: NDArray[np.uint8]
     slots: NDArray[np.uint32]
-    views: tuple[View, ...]
+    views: tuple[Clique, ...]
     view_index: NDArray[np.int32]
     payloads: Packed
     refused: Mapping[Reason, int] = field(default_factory=dict)
@@ -63,13 +62,13 @@ class ReportBatch:
 
         campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
         """
-        from lopub.collection.batch.storage import load_reports  # the files know the batch, not the other way round
+        from lopub.collection.batch.report_files import load_reports  # the files know the batch, not the other way round
 
         return load_reports(path, campaign)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the reports: Parquet where the name ends in .parquet, framed wire bytes where it ends in .bin or .reports."""
-        from lopub.collection.batch.storage import save_reports
+        from lopub.collection.batch.report_files import save_reports
 
         save_reports(path, self.campaign, [self], force=force)
 
@@ -238,7 +237,7 @@ class ReportBatch:
         order = np.argsort(np.concatenate(rows), kind="stable")
         return BlockBits(np.concatenate(rows)[order], np.concatenate(bits)[order])
 
-    def _places(self, positions: View) -> list[tuple[int, int]]:
+    def _places(self, positions: Clique) -> list[tuple[int, int]]:
         """(view, place of the block in it) wherever these attributes are one block."""
         if self.campaign.jointly:
             return [(number, 0) for number, view in enumerate(self.views) if view == positions]
@@ -258,7 +257,7 @@ def _emptied(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return joined
 
 
-def _renumbered(numbered: list[tuple[tuple[View, ...], NDArray[np.int32]]], views: tuple[View, ...]) -> NDArray[np.int32]:
+def _renumbered(numbered: list[tuple[tuple[Clique, ...], NDArray[np.int32]]], views: tuple[Clique, ...]) -> NDArray[np.int32]:
     """Every report's view among all views, from its place among those of its own batch."""
     place = {view: i for i, view in enumerate(views)}
     return np.concatenate([np.array([place[view] for view in own], dtype=np.int32)[index] for own, index in numbered])

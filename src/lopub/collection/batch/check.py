@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch.batch import ReportBatch
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.report import view_of
-from lopub.contract.view import View
 from lopub.errors import Reason
 from lopub.laws import bulk_of
 from lopub.laws.packed import Packed
@@ -53,7 +53,7 @@ def _assembled(
     campaign: Campaign,
     ids: NDArray[np.uint8],
     slots: NDArray[np.uint32],
-    views: tuple[View, ...],
+    views: tuple[Clique, ...],
     view_index: NDArray[np.int32],
     payloads: Packed,
     kept: NDArray[np.int64],
@@ -69,7 +69,7 @@ def _assembled(
     )
 
 
-def _views(campaign: Campaign, masks: NDArray[np.uint8]) -> tuple[tuple[View, ...], NDArray[np.int32]]:
+def _views(campaign: Campaign, masks: NDArray[np.uint8]) -> tuple[tuple[Clique, ...], NDArray[np.int32]]:
     """The distinct views, in order, and each report's place among them; -1 where the campaign cannot draw it."""
     sizes = campaign.domain.sizes
     if not campaign.view.masked:

@@ -7,7 +7,7 @@ model, so every joint distribution is known exactly (`ALUMNI.joint`). Region dep
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.catalogue.population import KnownPopulation, Node
+from lopub.collection.catalogue.known_population import KnownPopulation, Node
 from lopub.contract.domain import Attribute, Boolean, Categorical, IntegerRange
 
 Scores = NDArray[np.float64]

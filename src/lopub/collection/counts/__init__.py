@@ -2,10 +2,10 @@
 
 from lopub.collection.counts.answer_tables import AnswerTables
 from lopub.collection.counts.attribute_bits import AttributeBits, covered_together
+from lopub.collection.counts.count_files import is_counts
 from lopub.collection.counts.counting import count, count_singly
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Form, Integers, Table, form_of
-from lopub.collection.counts.storage import is_counts
 from lopub.collection.counts.view_bits import ViewBits
 
 __all__ = [

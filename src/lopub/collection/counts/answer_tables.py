@@ -11,7 +11,7 @@ from lopub.collection.batch import N_FOLDS, ReportBatch
 from lopub.collection.counts.columns import add_cells, add_contingency
 from lopub.collection.counts.forms import Form, GrowingTables, Integers, Key, Table, Tables
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.laws import ANSWERS, bulk_of
 from lopub.laws.records import padded_views
 
@@ -38,16 +38,16 @@ class AnswerTables(Form):
         return (N_FOLDS, *(campaign.domain.sizes[position] for position in key[0]))
 
     def can_have(self, campaign: Campaign, key: Key) -> bool:
-        part, noise = key
+        clique, noise = key
         if not campaign.jointly:
-            return len(part) <= 2 and noise in campaign.mechanism.noise
+            return len(clique) <= 2 and noise in campaign.mechanism.noise
         sizes = campaign.domain.sizes
-        cells = int(np.prod([sizes[position] for position in part]))
-        return len(part) <= 2 and 0 < noise <= campaign.view.most_cells(sizes) and noise % cells == 0
+        cells = int(np.prod([sizes[position] for position in clique]))
+        return len(clique) <= 2 and 0 < noise <= campaign.view.most_cells(sizes) and noise % cells == 0
 
     def signals(self, campaign: Campaign, key: Key) -> list[float]:
-        part, noise = key
-        return [bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in part]
+        clique, noise = key
+        return [bulk_of(campaign.mechanism).keep(campaign, position, noise) for position in clique]
 
     def holds_all(self, campaign: Campaign) -> bool:
         return True
@@ -72,7 +72,7 @@ class AnswerTally(GrowingTables):
         self._campaign = campaign
         self._sizes = np.array(campaign.domain.sizes, dtype=np.int64)
         self._noises: dict[int, int] = {}
-        self._met: set[tuple[View, int]] = set()
+        self._met: set[tuple[Clique, int]] = set()
         self._starts = np.empty((0, len(self._sizes), len(self._sizes)), dtype=np.int64)
         self._place_of: dict[Key, int] = {}
         self._flat: Integers = np.zeros(0, dtype=np.int64)
@@ -120,7 +120,7 @@ class CellTally(GrowingTables):
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign = campaign
-        self._starts: dict[View, int] = {}
+        self._starts: dict[Clique, int] = {}
         self._flat: Integers = np.zeros(0, dtype=np.int64)
         self._others = AnswerTally(campaign)
 
@@ -134,7 +134,7 @@ class CellTally(GrowingTables):
             block = batch[start : start + CHUNK] if len(batch) > CHUNK else batch
             add_cells(block.cells(), block.folds, block.view_index, starts, n_cells, self._flat)
 
-    def _make_room(self, views: tuple[View, ...]) -> bool:
+    def _make_room(self, views: tuple[Clique, ...]) -> bool:
         """Whether all of these views have their place now."""
         met = [view for view in views if view not in self._starts]
         ends = np.cumsum([len(self._flat), *(N_FOLDS * math.prod(self._shape(view)) for view in met)], dtype=object)
@@ -144,7 +144,7 @@ class CellTally(GrowingTables):
         self._flat = np.concatenate([self._flat, np.zeros(ends[-1] - len(self._flat), dtype=np.int64)]) if met else self._flat
         return True
 
-    def _shape(self, view: View) -> tuple[int, ...]:
+    def _shape(self, view: Clique) -> tuple[int, ...]:
         return tuple(self._campaign.domain.sizes[position] for position in view)
 
     def tables(self) -> Tables:

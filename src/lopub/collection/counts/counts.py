@@ -9,8 +9,8 @@ from pathlib import Path
 
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.texts import one_line
-from lopub.contract.view import View
 from lopub.errors import CampaignError, Reason
 
 
@@ -56,25 +56,25 @@ class Counts:
             n_repeated=self.n_repeated + other.n_repeated,
         )
 
-    def noises(self, part: View) -> tuple[int, ...]:
+    def noises(self, clique: Clique) -> tuple[int, ...]:
         """The noises of the tables about these attributes, ascending."""
-        return self._noises.get(part, ())
+        return self._noises.get(clique, ())
 
     @cached_property
-    def _noises(self) -> dict[View, tuple[int, ...]]:
-        found: dict[View, tuple[int, ...]] = {}
-        for part, noise in sorted(self.tables):
-            found[part] = (*found.get(part, ()), noise)
+    def _noises(self) -> dict[Clique, tuple[int, ...]]:
+        found: dict[Clique, tuple[int, ...]] = {}
+        for clique, noise in sorted(self.tables):
+            found[clique] = (*found.get(clique, ()), noise)
         return found
 
-    def n_covering(self, clique: View) -> int:
+    def n_covering(self, clique: Clique) -> int:
         """How many reports cover all of these attributes; of at most two where attributes are randomized separately."""
         parts = [clique]
         if form_of(self.campaign).whole_views:
             parts = [view for view in self._noises if set(clique) <= set(view)]
         return sum(self.tables[part, noise].n_reports for part in parts for noise in self.noises(part))
 
-    def n_touching(self, clique: View) -> int:
+    def n_touching(self, clique: Clique) -> int:
         """How many reports cover at least one of these attributes, each counted once; where three of them may be covered together
         and counts hold pairs alone, at most as many as are covered one by one."""
         if form_of(self.campaign).whole_views:
@@ -87,13 +87,13 @@ class Counts:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the counts as Parquet, whole or not at all."""
-        from lopub.collection.counts.storage import save_counts  # the files know the counts, not the other way round
+        from lopub.collection.counts.count_files import save_counts  # the files know the counts, not the other way round
 
         save_counts(self, path, force=force)
 
     @staticmethod
     def load(path: str | Path, campaign: Campaign | None = None) -> "Counts":
         """The counts that `save` wrote. campaign: the one that they must be of."""
-        from lopub.collection.counts.storage import load_counts
+        from lopub.collection.counts.count_files import load_counts
 
         return load_counts(path, campaign)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import ReportBatch
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.errors import CampaignError
 from lopub.laws import bulk_of
 
 Integers = NDArray[np.int64]
-Key = tuple[View, int]
+Key = tuple[Clique, int]
 """Which attributes a table is about, and how noisy the reports in it are; what the number means is up to the form."""
 
 

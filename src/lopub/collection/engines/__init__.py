@@ -2,7 +2,7 @@
 
 from lopub.collection.engines.base import Engine, Job, Partition, Source
 from lopub.collection.engines.choice import ENGINES, engine_of
-from lopub.collection.engines.files import FileSource, report_files
+from lopub.collection.engines.file_source import FileSource, report_files
 from lopub.collection.engines.local import LocalEngine
 from lopub.collection.engines.once import count_source
 from lopub.collection.engines.several import Several

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.repeats import Keys, in_sieve, shared_keys, sieve_of, thinned
-from lopub.collection.batch.storage import BLOCK_REPORTS
+from lopub.collection.batch.report_files import BLOCK_REPORTS
 from lopub.collection.counts import Counts, Table, count
 from lopub.collection.engines.base import Engine, Partition, Sent, Source
-from lopub.collection.engines.files import campaign_from
+from lopub.collection.engines.file_source import campaign_from
 from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
 from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
-from lopub.collection.batch.storage import binary_array, strings_of
+from lopub.collection.batch.report_files import binary_array, strings_of
 from lopub.collection.counts import Counts, Table, form_of
 from lopub.contract.campaign import Campaign
 from lopub.errors import Reason

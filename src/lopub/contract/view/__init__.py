@@ -1,6 +1,6 @@
 """Which attributes one report covers. A new rule is one new file, named here."""
 
-from lopub.contract.view.base import MOST_VIEWS, Losses, Sizes, View, ViewRule, view_from_json
+from lopub.contract.view.base import MOST_VIEWS, Losses, Sizes, ViewRule, view_from_json
 from lopub.contract.view.fill import Fill
 from lopub.contract.view.listed import MOST_LISTED, MOST_WEIGHT, Listed
 from lopub.contract.view.sample import AllAttributes, Sample
@@ -31,7 +31,6 @@ __all__ = [
     "Losses",
     "Sample",
     "Sizes",
-    "View",
     "ViewRule",
     "view_from_json",
     "view_from_text",

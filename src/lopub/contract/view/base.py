@@ -11,11 +11,10 @@ from itertools import islice
 from typing import ClassVar, Self
 
 from lopub.contract.canonical import Json, Members
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness, Repeatable
 from lopub.errors import CampaignError
 
-View = tuple[int, ...]
 Sizes = Sequence[int]
 Losses = Callable[[int], list[Decimal]]
 """Number of attributes in a view -> the loss of every attribute, in order, where so many share the budget."""
@@ -44,23 +43,23 @@ class ViewRule(ABC):
         """Refuse a domain that this rule cannot serve."""
 
     @abstractmethod
-    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+    def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         """A view, drawn without looking at any answer."""
 
     @abstractmethod
-    def can_draw(self, view: View, sizes: Sizes) -> bool:
+    def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         """Whether the view has a probability above zero."""
 
     def covers(self, position: int, view_size: int | None = None) -> bool:
         """Whether some view (of this size) holds the attribute; true of every rule that treats attributes alike."""
         return True
 
-    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
         """Whether some view holds all of these attributes."""
         return any(set(clique).issubset(view) for view in self.views(sizes))
 
     @abstractmethod
-    def views(self, sizes: Sizes) -> Iterator[View]:
+    def views(self, sizes: Sizes) -> Iterator[Clique]:
         """Every view that can be drawn, each once; there may be very many."""
 
     by_size: ClassVar[bool] = False
@@ -78,14 +77,14 @@ class ViewRule(ABC):
         """How many attributes every view has, where every set of so many is equally likely."""
         return None
 
-    def chances(self, sizes: Sizes, most: int) -> dict[View, float] | None:
+    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
         """Every view with its probability; None where there are more than `most`, or nobody can write them down."""
         n_alike = self.n_alike(len(sizes))
         if n_alike is None or math.comb(len(sizes), n_alike) > most:
             return None
         return dict.fromkeys(self.views(sizes), 1 / math.comb(len(sizes), n_alike))
 
-    def coverage(self, clique: View, sizes: Sizes) -> float | None:
+    def coverage(self, clique: Clique, sizes: Sizes) -> float | None:
         """The probability that a view holds all of these attributes; None where it can only be learnt by drawing."""
         d, n_alike = len(sizes), self.n_alike(len(sizes))
         if n_alike is not None:
@@ -93,7 +92,7 @@ class ViewRule(ABC):
         chances = self.chances(sizes, MOST_VIEWS)
         return None if chances is None else sum(chance for view, chance in chances.items() if set(clique).issubset(view))
 
-    def typical_views(self, sizes: Sizes) -> tuple[tuple[View, float], ...]:
+    def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
         """Views with their probabilities: all of them, or a sample that is always the same."""
         chances = self.chances(sizes, MOST_VIEWS)
         if chances is not None:

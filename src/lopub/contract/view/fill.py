@@ -12,9 +12,9 @@ from itertools import islice, permutations
 from typing import ClassVar, Self
 
 from lopub.contract.canonical import Json, Members
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness
-from lopub.contract.view.base import N_TYPICAL, Losses, Sizes, View, ViewRule
+from lopub.contract.view.base import N_TYPICAL, Losses, Sizes, ViewRule
 from lopub.errors import CampaignError
 
 MOST_WALKED = 6
@@ -39,10 +39,10 @@ class Fill(ViewRule):
         if not jointly:
             raise CampaignError("view fill:cells must be randomized jointly; use sample:k to randomize separately")
 
-    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+    def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return self.walked(randomness.prefix(len(sizes), len(sizes)), sizes)
 
-    def walked(self, order: Sequence[int], sizes: Sizes) -> View:
+    def walked(self, order: Sequence[int], sizes: Sizes) -> Clique:
         """The attributes that are taken in this order: the first two, then each that still fits."""
         taken: list[int] = []
         product = 1
@@ -52,10 +52,10 @@ class Fill(ViewRule):
                 product *= sizes[position]
         return tuple(sorted(taken))
 
-    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
         return len(clique) <= 2 or math.prod(sizes[position] for position in clique) <= self.cells
 
-    def can_draw(self, view: View, sizes: Sizes) -> bool:
+    def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         """A set of two, or one that fits; and in either case nothing outside would still fit in."""
         product = math.prod(sizes[position] for position in view)
         if len(view) < 2 or (len(view) > 2 and product > self.cells):
@@ -63,7 +63,7 @@ class Fill(ViewRule):
         outside = set(range(len(sizes))) - set(view)
         return all(product * sizes[position] > self.cells for position in outside)
 
-    def views(self, sizes: Sizes) -> Iterator[View]:
+    def views(self, sizes: Sizes) -> Iterator[Clique]:
         """The walk in domain order first, so that one is found at once. Then grow sets in domain order; a set counts where
         nothing outside it fits any more."""
         first = self.walked(range(len(sizes)), sizes)
@@ -75,9 +75,9 @@ class Fill(ViewRule):
     def n_tried(self, sizes: Sizes, most: int) -> int:
         return sum(1 for _ in islice(self._fitting(sizes), most + 1))
 
-    def _fitting(self, sizes: Sizes) -> Iterator[View]:
+    def _fitting(self, sizes: Sizes) -> Iterator[Clique]:
         """Every set within `cells`, and every set of one or two attributes."""
-        pending: list[tuple[View, int]] = [((i,), sizes[i]) for i in range(len(sizes))]
+        pending: list[tuple[Clique, int]] = [((i,), sizes[i]) for i in range(len(sizes))]
         while pending:
             view, product = pending.pop()
             yield view
@@ -85,14 +85,14 @@ class Fill(ViewRule):
                 if len(view) < 2 or product * sizes[i] <= self.cells:
                     pending.append(((*view, i), product * sizes[i]))
 
-    def chances(self, sizes: Sizes, most: int) -> dict[View, float] | None:
+    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
         """Of few attributes: every order that they can be walked in."""
         if len(sizes) > MOST_WALKED:
             return None
         found = Counter(self.walked(order, sizes) for order in permutations(range(len(sizes))))
         return {view: times / found.total() for view, times in sorted(found.items())}
 
-    def typical_views(self, sizes: Sizes) -> tuple[tuple[View, float], ...]:
+    def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
         return tuple((self.walked(order, sizes), 1 / N_TYPICAL) for order in _typical_orders(len(sizes)))
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:

@@ -9,10 +9,10 @@ from typing import ClassVar, Self
 
 from lopub.contract.budget import total_up
 from lopub.contract.canonical import Json, Members
-from lopub.contract.domain import Domain, names_of
+from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.randomness import Randomness
 from lopub.contract.texts import one_line
-from lopub.contract.view.base import Losses, Sizes, View, ViewRule
+from lopub.contract.view.base import Losses, Sizes, ViewRule
 from lopub.errors import CampaignError
 
 MOST_WEIGHT = 2**32
@@ -28,7 +28,7 @@ class Listed(ViewRule):
     kind: ClassVar[str] = "listed"
     names: tuple[tuple[str, ...], ...]
     weights: tuple[int, ...]
-    sets: tuple[View, ...]
+    sets: tuple[Clique, ...]
     """The same sets as positions."""
 
     @classmethod
@@ -57,9 +57,9 @@ class Listed(ViewRule):
             raise CampaignError("view listed needs weights of at least 1 that add up to at most 2^32")
 
     @cached_property
-    def _of_size(self) -> dict[int, list[View]]:
+    def _of_size(self) -> dict[int, list[Clique]]:
         """Number of attributes -> the views that have so many."""
-        found: dict[int, list[View]] = {}
+        found: dict[int, list[Clique]] = {}
         for view in self.sets:
             found.setdefault(len(view), []).append(view)
         return found
@@ -67,7 +67,7 @@ class Listed(ViewRule):
     def check(self, sizes: Sizes, jointly: bool) -> None:
         return
 
-    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+    def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         drawn = randomness.below(sum(self.weights))
         for view, weight in zip(self.sets, self.weights, strict=True):
             if drawn < weight:
@@ -75,11 +75,11 @@ class Listed(ViewRule):
             drawn -= weight
         raise AssertionError("unreachable: the draw is below the sum of the weights")
 
-    def can_draw(self, view: View, sizes: Sizes) -> bool:
+    def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         return view in self._different
 
     @cached_property
-    def _different(self) -> frozenset[View]:
+    def _different(self) -> frozenset[Clique]:
         return frozenset(self.sets)
 
     def covers(self, position: int, view_size: int | None = None) -> bool:
@@ -94,10 +94,10 @@ class Listed(ViewRule):
                 found.setdefault(position, set()).add(len(view))
         return found
 
-    def views(self, sizes: Sizes) -> Iterator[View]:
+    def views(self, sizes: Sizes) -> Iterator[Clique]:
         return iter(self.sets)
 
-    def chances(self, sizes: Sizes, most: int) -> dict[View, float]:
+    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float]:
         total = sum(self.weights)
         return {view: weight / total for view, weight in zip(self.sets, self.weights, strict=True)}
 

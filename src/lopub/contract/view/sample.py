@@ -9,9 +9,9 @@ from typing import ClassVar, Self
 
 from lopub.contract.budget import total_up
 from lopub.contract.canonical import Json, Members
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness
-from lopub.contract.view.base import Losses, Sizes, View, ViewRule
+from lopub.contract.view.base import Losses, Sizes, ViewRule
 from lopub.errors import CampaignError
 
 
@@ -25,13 +25,13 @@ class AllAttributes(ViewRule):
     def check(self, sizes: Sizes, jointly: bool) -> None:
         return
 
-    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+    def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return tuple(range(len(sizes)))
 
-    def can_draw(self, view: View, sizes: Sizes) -> bool:
+    def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         return len(view) == len(sizes)
 
-    def views(self, sizes: Sizes) -> Iterator[View]:
+    def views(self, sizes: Sizes) -> Iterator[Clique]:
         yield tuple(range(len(sizes)))
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
@@ -71,16 +71,16 @@ class Sample(ViewRule):
         if not 1 <= self.n_sampled <= len(sizes):
             raise CampaignError(f"view sample:k needs k in 1..{len(sizes)}, the number of attributes, got {self.n_sampled}")
 
-    def draw(self, sizes: Sizes, randomness: Randomness) -> View:
+    def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return tuple(sorted(randomness.prefix(len(sizes), self.n_sampled)))
 
-    def can_draw(self, view: View, sizes: Sizes) -> bool:
+    def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         return len(view) == self.n_sampled
 
-    def covers_together(self, clique: View, sizes: Sizes) -> bool:
+    def covers_together(self, clique: Clique, sizes: Sizes) -> bool:
         return len(clique) <= self.n_sampled
 
-    def views(self, sizes: Sizes) -> Iterator[View]:
+    def views(self, sizes: Sizes) -> Iterator[Clique]:
         return combinations(range(len(sizes)), self.n_sampled)
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ import numpy as np
 
 from lopub import __version__
 from lopub.contract.budget import epsilon_warning
+from lopub.contract.domain import Pair
 from lopub.inference.joint import JointDistribution
-from lopub.model.dependence import LEAST_GAIN, Pair
+from lopub.model.dependence import LEAST_GAIN
 from lopub.release.render.wording import (
     PAPER,
     abstract,

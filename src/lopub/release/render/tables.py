@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lopub.contract.domain import Pair
 from lopub.inference.joint import JointDistribution, interval
 from lopub.release.stages import Publication
 from lopub.release.summary import summary
@@ -122,5 +123,5 @@ def _fit(publication: Publication) -> bytes:
     return _csv(head, rows)
 
 
-def _named(pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> list[list[str]]:
+def _named(pairs: Sequence[Pair], names: Sequence[str]) -> list[list[str]]:
     return [[names[position] for position in pair] for pair in pairs]

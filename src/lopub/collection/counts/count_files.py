@@ -12,7 +12,7 @@ import pyarrow.parquet
 from lopub.collection.counts.counts import Counts
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import View
+from lopub.contract.domain import Clique
 from lopub.errors import CampaignError, LopubError, Reason, StoreError
 from lopub.files import whole_file
 
@@ -41,7 +41,7 @@ def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> Non
     }
     keys = sorted(counts.tables)
     columns = [
-        [list(part) for part, _ in keys],
+        [list(clique) for clique, _ in keys],
         [noise for _, noise in keys],
         [counts.tables[key].n_reports for key in keys],
         [counts.tables[key].counts.reshape(-1) for key in keys],
@@ -103,8 +103,8 @@ def _rows(batch: pa.RecordBatch) -> list[tuple[Any, int, int, Any]]:
 
 
 def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, Table]:
-    part: View = tuple(row[0].as_py())
-    key, n_reports = (part, int(row[1].as_py())), int(row[2].as_py())
+    clique: Clique = tuple(row[0].as_py())
+    key, n_reports = (clique, int(row[1].as_py())), int(row[2].as_py())
     _check_key(key, campaign)
     if row[3].values.null_count or n_reports < 1:
         raise ValueError("a count is missing, or no report stands behind a table")
@@ -117,8 +117,8 @@ def _table_of(row: tuple[Any, Any, Any, Any], campaign: Campaign) -> tuple[Key, 
 
 def _check_key(key: Key, campaign: Campaign) -> None:
     """Whether a campaign can have such a table."""
-    part = key[0]
-    if not part or list(part) != sorted(set(part)) or part[0] < 0 or part[-1] >= len(campaign.domain):
+    clique = key[0]
+    if not clique or list(clique) != sorted(set(clique)) or clique[0] < 0 or clique[-1] >= len(campaign.domain):
         raise ValueError("no such attributes")
     if not form_of(campaign).can_have(campaign, key):
         raise ValueError("no report makes such a table")
@@ -126,12 +126,12 @@ def _check_key(key: Key, campaign: Campaign) -> None:
 
 def _check_together(tables: dict[Key, Table], n_reports: int, campaign: Campaign) -> None:
     """Whether the tables can be of one set of reports."""
-    form, totals = form_of(campaign), Counter[View]()
-    for (part, noise), table in tables.items():
-        totals[part] += table.n_reports
-        if len(part) == 2 and not form.whole_views:
+    form, totals = form_of(campaign), Counter[Clique]()
+    for (clique, noise), table in tables.items():
+        totals[clique] += table.n_reports
+        if len(clique) == 2 and not form.whole_views:
             for axis in (0, 1):
-                single = tables[(part[axis],), noise]
+                single = tables[(clique[axis],), noise]
                 if (form.at_least(table, axis) > single.counts).any() or table.n_reports > single.n_reports:
                     raise ValueError("a pair is seen more often than one of its attributes")
     if max(totals.values(), default=0) > n_reports:

@@ -16,9 +16,9 @@ from lopub.collection.catalogue.public import data_directory
 from lopub.collection.progress import Progress, silent
 from lopub.errors import DomainError, StoreError
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
-from lopub.reproduce.cells import Cell, Values, keep, kept
 from lopub.reproduce.crowds import table_of
-from lopub.reproduce.settings import Scale
+from lopub.reproduce.extent import Scale
+from lopub.reproduce.measurements import Cell, Values, keep, kept
 
 EXPERIMENTS: dict[str, ModuleType] = {
     module.NAME: module for module in (estimation, identification, pruning, classification, privacy, baselines)

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.collection.batch.storage import BLOCK_REPORTS, SUFFIXES, Stretch, campaign_of, stretches_of
+from lopub.collection.batch.report_files import BLOCK_REPORTS, SUFFIXES, Stretch, campaign_of, stretches_of
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, StoreError
 

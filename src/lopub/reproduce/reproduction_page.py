@@ -7,8 +7,8 @@ from itertools import groupby
 from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.claims import BETTER, OUT_OF_REACH, WORSE, Claim, Tables
+from lopub.reproduce.extent import OUR_METHODS
 from lopub.reproduce.figures import Figure, FigureRow, figures
-from lopub.reproduce.settings import OUR_METHODS
 
 FOLDER = "reproduction"
 """Where csv files and pictures lie, beside the page."""

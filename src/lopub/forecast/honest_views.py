@@ -5,15 +5,16 @@ from collections import Counter
 import numpy as np
 
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Clique
 from lopub.contract.report import view_of
-from lopub.contract.view import MOST_VIEWS, View
+from lopub.contract.view import MOST_VIEWS
 from lopub.laws.views import draw_masks
 
 MOST_DRAWN = 2_000_000
 """Attributes times drawn views up to which drawing them takes about a second."""
 
 
-def drawn_views(campaign: Campaign) -> dict[View, float]:
+def drawn_views(campaign: Campaign) -> dict[Clique, float]:
     """Every view that honest reports have, with its probability; of rules with very many, those of a fixed sample."""
     rule, sizes = campaign.view, campaign.domain.sizes
     exact = rule.chances(sizes, MOST_VIEWS)

@@ -17,9 +17,13 @@ from lopub.collection.progress import Progress, silent
 from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
+from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
+from lopub.inference.findings import Findings
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
+from lopub.inference.predicates import Question
+from lopub.inference.queries import Asking
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import expected_error
 
@@ -38,7 +42,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-class Study:
+class Study(Asking):
     """Everything that can be asked of noisy reports, or of their counts. Each marginal is estimated once.
 
     Attributes are in the order of their names, whatever order the campaign has them in, so that no result depends on the order
@@ -238,6 +242,18 @@ class Study:
         evidence = self._basis.evidence(own).covering(len(own))
         found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
         return None if found is None else np.transpose(found, axes)
+
+    # ---- questions
+
+    @property
+    def asked_domain(self) -> Domain:
+        """The attributes that questions are about, in the campaign's order."""
+        return self.campaign.domain
+
+    def found(self, asked: Question, contrast: Probabilities) -> Findings | str:
+        """What the reports say about a question: directly, or else by a model of its parts; or why they say nothing."""
+        with one_blas_thread():
+            return answered(self._basis, asked, contrast)
 
     # ---- the campaign's order: nothing outside of here knows it
 

@@ -21,6 +21,7 @@ from lopub.errors import CampaignError, DomainError, Reason, ReportRejected
 from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
 from lopub.laws.draws import DrawnWords, RandomWords
+from lopub.laws.linear import Classes, Scatter, own_bit_scatter
 from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells, reach_of_codes
 from lopub.laws.records import Inputs, Records
@@ -155,6 +156,10 @@ class Bulk:
     def cell_noise(self, channel: Channel) -> CellNoise:
         """How far the share of a cell may be off that is read off counts of ones, where counts tell cells."""
         raise DomainError(f"mechanism {self.mechanism!r} has no bit for every cell")
+
+    def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
+        """How far one report's reading of classes of a block's candidates scatters, where each candidate has a bit of its own."""
+        return own_bit_scatter(channel.law(), channel.n_ones, sigma)
 
     # ---- planning
 

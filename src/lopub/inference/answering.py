@@ -1,0 +1,79 @@
+"""From a question to what is found: directly where reports cover all of its attributes, else by a model of parts of them."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from lopub.errors import DomainError, NeedsReports
+from lopub.inference.basis import Basis
+from lopub.inference.findings import VALID, DirectFindings, Findings, ModelFindings
+from lopub.inference.joint import Probabilities
+from lopub.inference.linear import Grouping, Groupings, LinearPart, merged, pooled
+from lopub.inference.loglinear import Fitted, fitted
+from lopub.inference.predicates import Question
+
+FEWEST = 30
+"""Reports about all attributes of a question from which it is answered directly: of fewer, no interval can be trusted."""
+MOST_MODELLED = 256
+"""Cells of classes that a model of parts may have."""
+
+
+def answered(basis: Basis, asked: Question, contrast: Probabilities) -> Findings | str:
+    """What is found; or in words why nothing is."""
+    names = [basis.domain.names[position] for position in asked.clique]
+    for position, name in zip(asked.clique, names, strict=True):
+        if not basis.n_covering((position,)):
+            return f"no report covers attribute {name!r}"
+    parts, why = _covering(basis, asked)
+    if sum(part.n_reports for part in parts) >= FEWEST:
+        whole = pooled(parts, asked.groupings, contrast)
+        return DirectFindings(whole, whole.n_reports)
+    if len(asked.clique) == 1:
+        return why
+    return _modelled(basis, asked, why)
+
+
+def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
+    """From parts, with answers told apart as far as there is room: an interaction of three that answers do not have may be there
+    between classes of them."""
+    groupings = _finer(asked.groupings)
+    shape = tuple(grouping.n_classes for grouping in groupings)
+    if (cells := int(np.prod(shape))) > MOST_MODELLED:
+        return f"{why}, and a model that tells {cells:,} combinations of answers apart is too large; it may have {MOST_MODELLED}"
+    pieces = list(basis.reader.pieces(basis, asked.clique, groupings))
+    for pair in combinations(range(len(asked.clique)), 2):
+        if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(set(pair) <= set(at) for at, _ in pieces):
+            return why
+    whole = fitted(pieces, shape)
+    into = [own if finer is not own else _same(own) for own, finer in zip(asked.groupings, groupings, strict=True)]
+    covariance = merged(whole.covariance.reshape(*shape, *shape), [*into, *into])
+    joint = merged(whole.joint, into)
+    apart = "" if whole.covered else " what no report covers together is taken as independent given the rest, and"
+    found = Fitted(joint, covariance.reshape(joint.size, joint.size), whole.covered)
+    return ModelFindings(found, basis.n_touching(asked.clique), f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}")
+
+
+def _finer(groupings: Groupings) -> list[Grouping]:
+    """Every answer a class of its own, small attributes first, while the model has room."""
+    finer = list(groupings)
+    for axis in sorted(range(len(groupings)), key=lambda axis: len(groupings[axis].classes)):
+        size = len(groupings[axis].classes)
+        if math.prod(own.n_classes for own in finer) // finer[axis].n_classes * size <= MOST_MODELLED:
+            finer[axis] = Grouping(np.arange(size), size)
+    return finer
+
+
+def _same(grouping: Grouping) -> Grouping:
+    return Grouping(np.arange(grouping.n_classes), grouping.n_classes)
+
+
+def _covering(basis: Basis, asked: Question) -> tuple[list[LinearPart], str]:
+    """What reports that cover all attributes say; and why that is not enough, if it is not."""
+    try:
+        parts = list(basis.reader.linear(basis, asked.clique, asked.groupings))
+    except (NeedsReports, DomainError) as error:
+        return [], str(error)
+    names = ", ".join(basis.domain.names[position] for position in asked.clique)
+    n = sum(part.n_reports for part in parts)
+    return parts, f"no report covers {names} together" if not n else f"only {n} reports cover {names}"

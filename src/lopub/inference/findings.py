@@ -1,0 +1,141 @@
+"""What a question can be answered from: reports that cover it, a model of its parts, or a model that somebody published."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lopub.inference import ratios
+from lopub.inference.answers import How
+from lopub.inference.joint import INTERVAL, Probabilities
+from lopub.inference.linear import Pooled
+from lopub.inference.loglinear import Fitted
+from lopub.inference.ratios import Estimate, fieller
+
+CONDITIONALS = "conditional shares from true pairs alone have been off by up to 0.09"
+
+
+class Findings(ABC):
+    """Shares of cells of classes, and how far sums of them may be off. weights: one for each cell, as a question has them."""
+
+    how: ClassVar[How]
+
+    n_reports: int
+    """How many reports speak of it."""
+    reason: str
+    """What it assumes."""
+
+    @property
+    @abstractmethod
+    def shares(self) -> Probabilities:
+        """Of the cells, none negative."""
+
+    @abstractmethod
+    def share(self, weights: Probabilities) -> Estimate:
+        """A probability."""
+
+    @abstractmethod
+    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        """A conditional probability."""
+
+    @abstractmethod
+    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+        """Any other ratio of sums, such as a mean."""
+
+    @abstractmethod
+    def is_known(self, condition: Probabilities) -> bool:
+        """Whether a condition's probability is far enough above zero to be divided by."""
+
+
+@dataclass(frozen=True, eq=False)
+class DirectFindings(Findings):
+    """From reports that cover all attributes: unbiased, unshrunk."""
+
+    pooled: Pooled
+    n_reports: int
+    reason: str = ""
+    how: ClassVar[How] = "direct"
+
+    @property
+    def shares(self) -> Probabilities:
+        return self.pooled.chances
+
+    def share(self, weights: Probabilities) -> Estimate:
+        return ratios.share(self.pooled, weights)
+
+    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        return ratios.share_among(self.pooled, both, condition)
+
+    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+        return ratios.ratio(self.pooled, numerator, denominator)
+
+    def is_known(self, condition: Probabilities) -> bool:
+        return ratios.is_known(self.pooled, condition)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFindings(Findings):
+    """From parts of the attributes, by maximum entropy: right where pairs show all interaction that there is."""
+
+    fitted: Fitted
+    n_reports: int
+    reason: str
+    how: ClassVar[How] = "model"
+
+    @property
+    def shares(self) -> Probabilities:
+        return self.fitted.joint
+
+    def _covariance(self, first: Probabilities, other: Probabilities) -> float:
+        return float(first.reshape(-1) @ self.fitted.covariance @ other.reshape(-1))
+
+    def share(self, weights: Probabilities) -> Estimate:
+        value, error = float((weights * self.shares).sum()), float(np.sqrt(max(self._covariance(weights, weights), 0.0)))
+        return Estimate(value, error, max(0.0, value - INTERVAL * error), min(1.0, value + INTERVAL * error))
+
+    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        found = self.ratio(both, condition)
+        return Estimate(found.value, found.standard_error, max(found.low, 0.0), min(found.high, 1.0))
+
+    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+        a, b = float((numerator * self.shares).sum()), float((denominator * self.shares).sum())
+        aa, bb = self._covariance(numerator, numerator), self._covariance(denominator, denominator)
+        return fieller(a, b, aa, self._covariance(numerator, denominator), bb)
+
+    def is_known(self, condition: Probabilities) -> bool:
+        error = np.sqrt(max(self._covariance(condition, condition), 0.0))
+        return bool((condition * self.shares).sum() > ratios.LEAST_CONDITION * error)
+
+
+VALID = f"which is valid if no interaction of three attributes is left out; {CONDITIONALS}"
+
+
+@dataclass(frozen=True, eq=False)
+class TreeFindings(Findings):
+    """From a model that was published without the counts that would say how far it may be off."""
+
+    joint: Probabilities
+    n_reports: int
+    reason: str
+    how: ClassVar[How] = "model"
+
+    @property
+    def shares(self) -> Probabilities:
+        return self.joint
+
+    def share(self, weights: Probabilities) -> Estimate:
+        return _without_interval(float((weights * self.joint).sum()))
+
+    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        return self.ratio(both, condition)
+
+    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+        return _without_interval(float((numerator * self.joint).sum() / (denominator * self.joint).sum()))
+
+    def is_known(self, condition: Probabilities) -> bool:
+        return float((condition * self.joint).sum()) > 0
+
+
+def _without_interval(value: float) -> Estimate:
+    return Estimate(value, np.nan, np.nan, np.nan)

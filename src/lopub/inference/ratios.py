@@ -1,0 +1,96 @@
+"""Estimates with 95 % intervals: of a weighted sum of shares, and of the ratio of two such sums from the same reports.
+
+Intervals hold all values that the reports do not refute: their distance from the estimate is taken in standard errors *at that
+value*, not at the estimate (Wilson; for ratios Fieller). Where reports are many this is the delta method, covariance included;
+where they are few, or a share is near 0 or 1, it still covers, and it does not leave 0 to 1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lopub.inference.joint import INTERVAL, Probabilities
+from lopub.inference.linear import Pooled
+
+LEAST_CONDITION = 3.0
+"""Standard errors that the probability of a condition must be above zero."""
+TINY = 1e-12
+SQUARED = INTERVAL**2
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its standard error and its 95 % interval."""
+
+    value: float
+    standard_error: float
+    low: float
+    high: float
+
+
+def share(pooled: Pooled, weights: Probabilities) -> Estimate:
+    """The share of people of which something holds. weights: of every cell, how much of it that is."""
+    found, second = float((weights * pooled.shares).sum()), pooled.second(weights, weights)
+    value = min(max(found, 0.0), 1.0)
+    inside, outside = _mean(second, pooled, weights), _mean(second, pooled, 1 - weights)
+    slope, curve = inside - outside, pooled.inverse
+    # (value - x)^2 = z^2 (outside + slope x - curve x^2), solved for x
+    middle, lead = value + SQUARED * slope / 2, 1 + SQUARED * curve
+    root = np.sqrt(max(middle**2 - lead * (value**2 - SQUARED * outside), 0.0))
+    error = float(np.sqrt(max(outside + slope * value - curve * value**2, 0.0)))
+    return Estimate(value, error, max((middle - root) / lead, 0.0), min((middle + root) / lead, 1.0))
+
+
+def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities) -> Estimate:
+    """P(something given a condition). both: of every cell, how much has the condition and the thing; condition: the former."""
+    numerator, denominator = float((both * pooled.shares).sum()), float((condition * pooled.shares).sum())
+    value = min(max(numerator / denominator, 0.0), 1.0)
+    squares = [pooled.second(both, both), -2 * pooled.second(both, condition), pooled.second(condition, condition)]
+    # the variance of numerator - x denominator if x were true: each second moment among those with both, with the condition
+    # alone, and without it, in the shares that x gives
+    among = [[_mean(square, pooled, part) for square in squares] for part in (both, condition - both, 1 - condition)]
+    known = min(max(denominator, 0.0), 1.0)
+    yes, no, rest = (np.polynomial.Polynomial(part) for part in among)
+    x = np.polynomial.Polynomial([0.0, 1.0])
+    variance = known * (x * yes + (1 - x) * no) + (1 - known) * rest
+    missed = (denominator * (value - x)) ** 2 - SQUARED * variance
+    low, high = _around(missed, value)
+    return Estimate(value, float(np.sqrt(max(variance(value), 0.0))) / denominator, low, high)
+
+
+def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+    """A ratio of any two weighted sums, such as a mean among those who have a condition (Fieller 1954)."""
+    a, b = float((numerator * pooled.shares).sum()), float((denominator * pooled.shares).sum())
+    aa, bb = pooled.covariance(numerator, numerator), pooled.covariance(denominator, denominator)
+    return fieller(a, b, aa, pooled.covariance(numerator, denominator), bb)
+
+
+def fieller(a: float, b: float, aa: float, ab: float, bb: float) -> Estimate:
+    """a / b from their estimates, variances and covariance; b must be well above zero."""
+    value = a / b
+    lead, middle = b * b - SQUARED * bb, a * b - SQUARED * ab
+    root = np.sqrt(max(middle**2 - lead * (a * a - SQUARED * aa), 0.0))
+    error = float(np.sqrt(max(aa - 2 * value * ab + value**2 * bb, 0.0))) / b
+    return Estimate(value, error, (middle - root) / lead, (middle + root) / lead)
+
+
+def is_known(pooled: Pooled, condition: Probabilities) -> bool:
+    """Whether the probability of a condition is far enough above zero to be divided by."""
+    variance = max(pooled.covariance(condition, condition), 0.0)
+    return bool((condition * pooled.shares).sum() > LEAST_CONDITION * np.sqrt(variance))
+
+
+def _mean(values: Probabilities, pooled: Pooled, weights: Probabilities) -> float:
+    """Among people in these cells; where the reports show none of them, all candidates count equally."""
+    within = weights * np.maximum(pooled.chances, TINY * pooled.evenly)
+    total = float(within.sum())
+    return float((values * within).sum()) / total if total > 0 else 0.0
+
+
+def _around(missed: np.polynomial.Polynomial, value: float) -> tuple[float, float]:
+    """Where a polynomial that is negative at the value becomes positive on either side, within 0 to 1."""
+    roots = missed.roots()
+    real = sorted(float(root.real) for root in roots if abs(root.imag) < 1e-9 * max(1.0, abs(root.real)))
+    low = max((root for root in real if root <= value), default=0.0)
+    high = min((root for root in real if root >= value), default=1.0)
+    return min(max(low, 0.0), value), max(min(high, 1.0), value)

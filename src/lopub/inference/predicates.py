@@ -98,14 +98,35 @@ class _Axis:
     def of(attribute: Attribute, asked: Sequence[Comparison], spelt_out: bool) -> "_Axis":
         pieces = _Pieces.of(attribute, asked)
         held = np.array([pieces.holds(comparison) for comparison in asked], dtype=bool).reshape(len(asked), len(pieces.owners))
-        kinds, of_kind, kind = np.unique(np.packbits(held, axis=0), axis=1, return_index=True, return_inverse=True)
-        mixture: Probabilities = np.zeros((attribute.size, kinds.shape[1]))
-        np.add.at(mixture, (pieces.owners, kind.reshape(-1)), pieces.shares)
-        classes = np.arange(attribute.size)
+        of_kind, kind = _kinds(held)
+        mixture, classes = np.zeros((attribute.size, len(of_kind))), np.arange(attribute.size)
+        np.add.at(mixture, (pieces.owners, kind), pieces.shares)
         if not spelt_out:
-            mixture, classes = np.unique(np.round(mixture, 12), axis=0, return_inverse=True)
+            classes, first = _classes(pieces.owners, kind, attribute.size)
+            mixture = mixture[first]
         signatures = {comparison: held[i][of_kind] for i, comparison in enumerate(asked)}
-        return _Axis(Grouping(classes.reshape(-1), len(mixture)), signatures, mixture, pieces.assumptions)
+        return _Axis(Grouping(classes, len(mixture)), signatures, mixture, pieces.assumptions)
+
+
+def _kinds(held: Truth) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pieces of which the same comparisons hold are of one kind: a piece of each, and the kind of each piece."""
+    if not len(held):
+        return np.zeros(1, dtype=np.intp), np.zeros(held.shape[1], dtype=np.intp)
+    packed = np.ascontiguousarray(np.packbits(held, axis=0).T)
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+    _, of_kind, kind = np.unique(keys, return_index=True, return_inverse=True)
+    return of_kind, kind.reshape(-1)
+
+
+def _classes(owners: NDArray[np.intp], kind: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Candidates of one kind are a class; one that is in several pieces is a class of its own. The class of each candidate, and
+    a candidate of each class."""
+    of_owner = np.empty(size, dtype=np.intp)
+    of_owner[owners] = kind
+    cut = np.bincount(owners, minlength=size) > 1
+    of_owner[cut] = kind.max() + 1 + np.arange(cut.sum())
+    _, first, classes = np.unique(of_owner, return_index=True, return_inverse=True)
+    return classes.reshape(-1), first
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
+from lopub.collection.showing import Shown
 from lopub.contract.texts import one_line
-from lopub.inference.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

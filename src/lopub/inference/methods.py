@@ -32,6 +32,10 @@ class Estimator(ABC):
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of the clique. clique: positions in the domain, ascending."""
 
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        """About the cells of its joint, from which all their errors follow; None where it has none."""
+        return None
+
     @property
     def options(self) -> dict[str, Option]:
         """The options that differ from their defaults, by name."""
@@ -71,6 +75,9 @@ class _Climbing(Estimator):
             slack, patience = expectation.ROUNDING * evidence.n_reports, expectation.STALLED
             return expectation.run_accelerated(step, first, tolerance=self._gap, most=most, slack=slack, patience=patience)
         return expectation.run_plain(step, first, stop=self.stop, tolerance=self._gap, most=most)
+
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.evidence(clique).information(joint)
 
     def _converged(self, basis: Basis, clique: Clique, first: Probabilities) -> JointDistribution:
         """EM from a first joint; where that is zero, so is the result."""
@@ -139,6 +146,9 @@ class Shrunk(Estimator):
         # The errors before shrinking: what the reports can tell. A spread of the shrunk joint would leave out its bias.
         return _joint(basis, clique, result.joint, standard_errors(about_dependence, result.joint), fit)
 
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.summary(clique).covering(2).information(joint)
+
 
 @checks_options
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +178,9 @@ class Moments(Estimator):
         fit = Fit(method=self.name, n_reports=basis.n_covering(clique))
         small = joint.size <= MOST_CELLS
         return _joint(basis, clique, joint, errors_from(basis.moments.information(clique), joint) if small else None, fit)
+
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.moments.information(clique)
 
 
 @checks_options

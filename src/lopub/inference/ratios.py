@@ -6,8 +6,10 @@ where they are few, or a share is near 0 or 1, it still covers, and it does not 
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from lopub.inference.joint import INTERVAL, Probabilities
 from lopub.inference.linear import Pooled
@@ -15,7 +17,10 @@ from lopub.inference.linear import Pooled
 LEAST_CONDITION = 3.0
 """Standard errors that the probability of a condition must be above zero."""
 TINY = 1e-12
+ROUNDING = 1e-9
+"""Imaginary part of a root that is taken for a real one."""
 SQUARED = INTERVAL**2
+X = Polynomial([0.0, 1.0])
 
 
 @dataclass(frozen=True)
@@ -31,31 +36,21 @@ class Estimate:
 def share(pooled: Pooled, weights: Probabilities) -> Estimate:
     """The share of people of which something holds. weights: of every cell, how much of it that is."""
     found, second = float((weights * pooled.shares).sum()), pooled.second(weights, weights)
-    value = min(max(found, 0.0), 1.0)
     inside, outside = _mean(second, pooled, weights), _mean(second, pooled, 1 - weights)
-    slope, curve = inside - outside, pooled.inverse
-    # (value - x)^2 = z^2 (outside + slope x - curve x^2), solved for x
-    middle, lead = value + SQUARED * slope / 2, 1 + SQUARED * curve
-    root = np.sqrt(max(middle**2 - lead * (value**2 - SQUARED * outside), 0.0))
-    error = float(np.sqrt(max(outside + slope * value - curve * value**2, 0.0)))
-    return Estimate(value, error, max((middle - root) / lead, 0.0), min((middle + root) / lead, 1.0))
+    variance = outside + (inside - outside) * X - pooled.inverse * X**2
+    return _between(found, 1.0, variance)
 
 
 def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities) -> Estimate:
     """P(something given a condition). both: of every cell, how much has the condition and the thing; condition: the former."""
     numerator, denominator = float((both * pooled.shares).sum()), float((condition * pooled.shares).sum())
-    value = min(max(numerator / denominator, 0.0), 1.0)
     squares = [pooled.second(both, both), -2 * pooled.second(both, condition), pooled.second(condition, condition)]
-    # the variance of numerator - x denominator if x were true: each second moment among those with both, with the condition
-    # alone, and without it, in the shares that x gives
+    # The variance of numerator - x denominator if x were true: each second moment among those with both, with the condition
+    # alone, and without it, in the shares that x gives.
     among = [[_mean(square, pooled, part) for square in squares] for part in (both, condition - both, 1 - condition)]
     known = min(max(denominator, 0.0), 1.0)
-    yes, no, rest = (np.polynomial.Polynomial(part) for part in among)
-    x = np.polynomial.Polynomial([0.0, 1.0])
-    variance = known * (x * yes + (1 - x) * no) + (1 - known) * rest
-    missed = (denominator * (value - x)) ** 2 - SQUARED * variance
-    low, high = _around(missed, value)
-    return Estimate(value, float(np.sqrt(max(variance(value), 0.0))) / denominator, low, high)
+    yes, no, rest = (Polynomial(part) for part in among)
+    return _between(numerator, denominator, known * (X * yes + (1 - X) * no) + (1 - known) * rest)
 
 
 def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities) -> Estimate:
@@ -87,10 +82,21 @@ def _mean(values: Probabilities, pooled: Pooled, weights: Probabilities) -> floa
     return float((values * within).sum()) / total if total > 0 else 0.0
 
 
-def _around(missed: np.polynomial.Polynomial, value: float) -> tuple[float, float]:
-    """Where a polynomial that is negative at the value becomes positive on either side, within 0 to 1."""
-    roots = missed.roots()
-    real = sorted(float(root.real) for root in roots if abs(root.imag) < 1e-9 * max(1.0, abs(root.real)))
-    low = max((root for root in real if root <= value), default=0.0)
-    high = min((root for root in real if root >= value), default=1.0)
-    return min(max(low, 0.0), value), max(min(high, 1.0), value)
+def _between(numerator: float, denominator: float, variance: Polynomial) -> Estimate:
+    """A share that is a ratio. variance: of numerator - x denominator, if x were the share. The interval holds all shares that
+    are not refuted; where noise has carried the ratio so far out of 0 to 1 that all are, those near the end that it passed."""
+    value = min(max(numerator / denominator, 0.0), 1.0)
+    ends = _unrefuted((numerator - denominator * X) ** 2 - SQUARED * variance)
+    if ends is None:
+        ends = _unrefuted((denominator * (value - X)) ** 2 - SQUARED * variance) or (value, value)
+    error = float(np.sqrt(max(float(variance(value)), 0.0))) / denominator
+    return Estimate(value, error, min(ends[0], value), max(ends[1], value))
+
+
+def _unrefuted(excess: Polynomial) -> tuple[float, float] | None:
+    """The least and the largest share at which a polynomial is not positive."""
+    found = np.asarray(excess.roots(), dtype=np.complex128)
+    roots = found.real[(np.abs(found.imag) < ROUNDING) & (found.real > 0) & (found.real < 1)].tolist()
+    places = [0.0, *sorted(roots), 1.0]
+    inside = [(low, high) for low, high in pairwise(places) if excess((low + high) / 2) <= 0]
+    return (inside[0][0], inside[-1][1]) if inside else None

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
@@ -25,12 +26,14 @@ from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimat
 from lopub.inference.predicates import Question
 from lopub.inference.queries import Asking
 from lopub.inference.shrunk import preferred
-from lopub.inference.spread import expected_error
+from lopub.inference.spread import covariance_from, expected_error
 
 MOST_CELLS = 2**20
 """Cells of a clique that is estimated as one table."""
 MOST_REFINED_CELLS = 5_000
 """Cells of a clique that is fitted to the reports as a whole."""
+MOST_COVARIANCE = 1_024
+"""Cells of a joint that comes with the covariance of all of them."""
 HOPELESS = 0.5
 """Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
 
@@ -76,8 +79,12 @@ class Study(Asking):
     # ---- by name
 
     def estimate(self, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
-        """The joint of these attributes, in the order given; a single name is one attribute."""
-        return self.joint_of(self.clique(names), method)
+        """The joint of these attributes, in the order given; a single name is one attribute. Its errors are known together, so
+        that what is summed up or conditioned on keeps them."""
+        clique, estimator = self.clique(names), estimator_of(method)
+        with one_blas_thread():
+            joint = self._joint_of(clique, estimator)
+            return self._with_covariance(joint, self._own(clique), estimator)
 
     def pairs(
         self,
@@ -270,6 +277,17 @@ class Study(Asking):
         names = [self.domain.names[position] for position in clique]
         self.check_covered(names)
         return self._estimated(self._own(clique), estimator).in_order(names)
+
+    def _with_covariance(self, joint: JointDistribution, own: Clique, estimator: Estimator) -> JointDistribution:
+        """The joint with the covariance of its cells, where it has standard errors and is not too large."""
+        if joint.standard_errors is None or joint.probabilities.size > MOST_COVARIANCE or len(own) == 1:
+            return joint
+        sorted_joint = joint.in_order([self.campaign.domain.names[position] for position in own])
+        information = estimator.information(self._basis, own, sorted_joint.probabilities)
+        if information is None:
+            return joint
+        covariance = covariance_from(information, sorted_joint.probabilities.reshape(-1))
+        return replace(sorted_joint, covariance=covariance).in_order(joint.names)
 
     # ---- how a clique is estimated, at the campaign's positions
 

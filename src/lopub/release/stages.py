@@ -36,6 +36,7 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
+from lopub.release.published_study import PublishedStudy
 
 Structure = Literal["calibrated", "paper"]
 Numbers = Literal["label", "draw"]
@@ -82,6 +83,8 @@ class PublishSettings:
     numbers: Numbers = "label"
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
+    counts: bool = True
+    """Whether the counts of the reports are published, from which questions are answered with intervals."""
 
     def __post_init__(self) -> None:
         if self.phi is not None:
@@ -141,6 +144,8 @@ class Publication:
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    counts: Counts | None = None
+    """The counts of the reports, unless they are left out."""
 
     @property
     def phi(self) -> float | None:
@@ -166,6 +171,18 @@ class Publication:
 
         save_publication(self, path, force=force)
 
+    @staticmethod
+    def load(path: str | Path) -> "Publication":
+        """The publication in a directory. What is not in its files is made from them: the cliques' joints are those of the first
+        synthetic table, and what more or fewer reports covered than expected is not there."""
+        from lopub.release.loading import load_publication
+
+        return load_publication(path)
+
+    def study(self) -> "Study | PublishedStudy":
+        """What can be asked of it: its counts, or without them the synthetic table."""
+        return Study(self.counts) if self.counts is not None else PublishedStudy(self.synthetic, self.n_reports)
+
     def __repr__(self) -> str:
         edges = f"{len(self.graph.edges)} dependent pairs"
         made = f"{len(self.synthetic):,} synthetic records"
@@ -185,12 +202,13 @@ def publish(
     copies: int = PublishSettings.copies,
     numbers: Numbers = PublishSettings.numbers,
     seed: int = PublishSettings.seed,
+    counts: bool = PublishSettings.counts,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
 ) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    The options from method to seed are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
+    The options from method to counts are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
     such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the stage, and how
     much of it is done out of how much.
     """
@@ -204,6 +222,7 @@ def publish(
         copies=copies,
         numbers=numbers,
         seed=seed,
+        counts=counts,
     )
     return published(data, settings, margins=margins, progress=progress)
 
@@ -252,6 +271,7 @@ def published(
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        counts=study.counts if chosen.counts else None,
     )
 
 

@@ -13,6 +13,9 @@ from lopub.inference.linear import Pooled
 from lopub.inference.loglinear import Fitted
 from lopub.inference.ratios import Estimate, fieller
 
+TINY = 1e-9
+MOST_REACH = 50.0
+"""Of the logarithm of odds: beyond it an interval reaches from 0 to 1."""
 CONDITIONALS = "conditional shares from true pairs alone have been off by up to 0.09"
 
 
@@ -91,12 +94,12 @@ class ModelFindings(Findings):
         return float(first.reshape(-1) @ self.fitted.covariance @ other.reshape(-1))
 
     def share(self, weights: Probabilities) -> Estimate:
-        value, error = float((weights * self.shares).sum()), float(np.sqrt(max(self._covariance(weights, weights), 0.0)))
-        return Estimate(value, error, max(0.0, value - INTERVAL * error), min(1.0, value + INTERVAL * error))
+        value = float((weights * self.shares).sum())
+        return _on_log_odds(value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))))
 
     def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
         found = self.ratio(both, condition)
-        return Estimate(found.value, found.standard_error, max(found.low, 0.0), min(found.high, 1.0))
+        return _on_log_odds(found.value, found.standard_error)
 
     def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         a, b = float((numerator * self.shares).sum()), float((denominator * self.shares).sum())
@@ -106,6 +109,14 @@ class ModelFindings(Findings):
     def is_known(self, condition: Probabilities) -> bool:
         error = np.sqrt(max(self._covariance(condition, condition), 0.0))
         return bool((condition * self.shares).sum() > ratios.LEAST_CONDITION * error)
+
+
+def _on_log_odds(value: float, error: float) -> Estimate:
+    """The interval of a share as its logarithm of odds has it: a model's cells are in proportion to exponentials."""
+    inside = min(max(value, TINY), 1 - TINY)
+    odds, reach = inside / (1 - inside), float(np.exp(min(INTERVAL * error / (inside * (1 - inside)), MOST_REACH)))
+    low, high = odds / reach, odds * reach
+    return Estimate(value, error, low / (1 + low), high / (1 + high))
 
 
 VALID = f"which is valid if no interaction of three attributes is left out; {CONDITIONALS}"

@@ -21,6 +21,9 @@ SETTLED = 1e-7
 DAMPING = 1e-3
 """Share of the curvature's diagonal that is added until a step no longer makes the distance larger."""
 LEAST_DAMPING = 1e-9
+USUAL_EFFECT = 2.0
+"""The logarithm of an odds ratio that is nothing special: one of e^4 is. Where reports say little, this keeps cells from zero, at
+which a model would take itself for certain."""
 RIDGE = 1e-9
 """Share of the mean diagonal: keeps directions without information from dividing by zero."""
 FLOOR = 1e-4
@@ -52,13 +55,15 @@ class _Seen:
 def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> Fitted:
     """The joint over all axes that is nearest to the pieces."""
     pairs = [pair for pair in combinations(range(len(shape)), 2) if any(set(pair) <= set(axes) for axes, _ in pieces)]
-    model = _Model(shape, _design(shape, pairs), [_seen(axes, parts) for axes, parts in _gathered(pieces)])
+    design = _design(shape, pairs)
+    prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
+    prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
+    model = _Model(shape, design, prior, [_seen(axes, parts) for axes, parts in _gathered(pieces)])
     coefficients = _descended(model, _started(pieces, model))
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
-    square, _ = model.equations(joint, slopes)
-    steady = square + RIDGE * np.trace(square) / len(square) * np.eye(len(square))
-    covariance = slopes @ np.linalg.pinv(steady, hermitian=True) @ slopes.T
+    square, _ = model.equations(coefficients)
+    covariance = slopes @ np.linalg.pinv(square, hermitian=True) @ slopes.T
     every_pair = len(pairs) == len(shape) * (len(shape) - 1) // 2
     return Fitted(joint.reshape(shape), covariance, every_pair)
 
@@ -69,6 +74,8 @@ class _Model:
 
     shape: tuple[int, ...]
     design: Probabilities
+    prior: Probabilities
+    """Of every effect, the inverse of the variance that it has before anything is seen."""
     seen: Sequence[_Seen]
 
     def joint(self, coefficients: Probabilities) -> Probabilities:
@@ -89,20 +96,21 @@ class _Model:
         summed: Probabilities = values.reshape(*self.shape, *values.shape[1:]).sum(axis=others)
         return summed.reshape(-1, *values.shape[1:])
 
-    def distance(self, joint: Probabilities) -> float:
-        """From all that was said."""
+    def distance(self, coefficients: Probabilities) -> float:
+        """From all that was said, and from no effect at all."""
+        joint = self.joint(coefficients)
         gaps = [(one, one.shares - self.margin(joint, one.axes)) for one in self.seen]
-        return sum(float(gap @ one.precision @ gap) for one, gap in gaps)
+        return sum(float(gap @ one.precision @ gap) for one, gap in gaps) + float(self.prior @ coefficients**2)
 
-    def equations(self, joint: Probabilities, slopes: Probabilities) -> tuple[Probabilities, Probabilities]:
+    def equations(self, coefficients: Probabilities) -> tuple[Probabilities, Probabilities]:
         """Of the step that would lead to the nearest joint if cells moved along straight lines."""
-        n = slopes.shape[1]
-        square, right = np.zeros((n, n)), np.zeros(n)
+        joint = self.joint(coefficients)
+        slopes, square, right = self.slopes(joint), np.diag(self.prior), -self.prior * coefficients
         for one in self.seen:
             moved = self.margin(slopes, one.axes)
             weighed = moved.T @ one.precision
-            square += weighed @ moved
-            right += weighed @ (one.shares - self.margin(joint, one.axes))
+            square = square + weighed @ moved
+            right = right + weighed @ (one.shares - self.margin(joint, one.axes))
         return square, right
 
 
@@ -139,13 +147,12 @@ def _design(shape: tuple[int, ...], pairs: Sequence[Axes]) -> Probabilities:
 
 def _descended(model: _Model, start: Probabilities) -> Probabilities:
     """Gauss-Newton, damped as Levenberg and Marquardt do."""
-    here, damping, distance = start, DAMPING, model.distance(model.joint(start))
+    here, damping, distance = start, DAMPING, model.distance(start)
     for _ in range(MOST_STEPS):
-        joint = model.joint(here)
-        square, right = model.equations(joint, model.slopes(joint))
+        square, right = model.equations(here)
         scale = np.diag(square) + RIDGE * np.trace(square) / len(square) + 1e-300
         ahead = np.clip(here + np.linalg.solve(square + damping * np.diag(scale), right), -LARGEST, LARGEST)
-        found = model.distance(model.joint(ahead))
+        found = model.distance(ahead)
         if found > distance:
             damping *= 5
             continue

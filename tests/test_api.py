@@ -2,6 +2,7 @@
 
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from functools import cache
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lopub
@@ -92,6 +94,38 @@ def publication() -> Publication:
 @cache
 def planned() -> Plan:
     return plan(Domain((CITY, DOMAIN["smoker"])), people=200, epsilon=4, n_tried=1)
+
+
+# ---- at home elsewhere
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: publication(),
+        lambda: people(),
+        lambda: count(reports()),
+        lambda: Study(reports()),
+        lambda: Study(reports()).estimate("age"),
+        lambda: Study(reports()).probability("smoker"),
+        lambda: Study(reports()).table("age"),
+    ],
+)
+def test_a_result_is_a_table_to_whoever_knows_arrow(make: Callable[[], Any]):
+    result = make()
+    assert pa.table(result).equals(result.to_arrow())
+    assert len(result.to_pandas()) == result.to_arrow().num_rows
+    assert result._repr_html_().startswith("<")
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(DomainError, match="this needs polars; install it with: pip install polars"):
+        people().to_polars()
+
+
+def test_records_are_shown_without_an_answer():
+    assert SECRET not in people()._repr_html_()
 
 
 # ---- typed options

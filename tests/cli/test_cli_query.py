@@ -119,7 +119,7 @@ def test_an_export_is_parquet(tmp_path: Path):
 def test_a_publication_that_is_loaded_is_the_one_that_was_saved():
     found, manifest = Publication.load("publication"), json.loads(Path("publication/manifest.json").read_text())
     assert (found.n_reports, len(found.synthetic), found.campaign.id) == (N, 500, Campaign.load("campaign.json").id)
-    assert found.settings.seed == manifest["settings"]["seed"] and isinstance(found.study(), Study)
+    assert found.settings.seed == manifest["settings"]["seed"] and isinstance(open_study(found), Study)
     assert len(found.pairs) == 15 and len(found.marginals) == 6
     assert all(marginal.standard_errors is not None for marginal in found.marginals)
 

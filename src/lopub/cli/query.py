@@ -14,6 +14,7 @@ from lopub.inference.answers import Answer
 from lopub.inference.queries import Asking
 from lopub.release import Publication
 from lopub.release.loading import is_publication
+from lopub.release.published_study import study_of
 
 Expression = Annotated[
     str,
@@ -60,7 +61,7 @@ def _opened(words: Sequence[str], campaign: str | None) -> tuple[Asking, dict[st
         found = Publication.load(words[0])
         if found.counts is None:
             read_from = {"campaign": found.campaign.id, "n_reports": found.n_reports, "n_repeated": 0}
-            return found.study(), read_from | {"refused": refused_by_reason(found.refused)}
+            return study_of(found), read_from | {"refused": refused_by_reason(found.refused)}
     found_reports = read(resolved(words, campaign))
     return Study(found_reports.data), found_reports.described()
 

@@ -10,11 +10,13 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
@@ -45,7 +47,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-class Study(Asking):
+class Study(Asking, Shown):
     """Everything that can be asked of noisy reports, or of their counts. Each marginal is estimated once.
 
     Attributes are in the order of their names, whatever order the campaign has them in, so that no result depends on the order
@@ -75,6 +77,13 @@ class Study(Asking):
     def __repr__(self) -> str:
         made_of = "reports" if self.has_reports else "counted reports"
         return one_line(self, repr(self.campaign.terms.name), f"{len(self.domain)} attributes", f"{len(self):,} {made_of}")
+
+    def to_arrow(self) -> pa.Table:
+        """One row per attribute: its candidates, and how many reports cover it."""
+        attributes = self.campaign.domain.attributes
+        covering = [self._basis.n_covering((position,)) for position in range(len(attributes))]
+        names, sizes = [attribute.name for attribute in attributes], [attribute.size for attribute in attributes]
+        return pa.table({"attribute": names, "candidates": sizes, "n_reports": covering})
 
     # ---- by name
 

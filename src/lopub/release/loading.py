@@ -1,4 +1,8 @@
-"""A publication's directory becomes a publication again."""
+"""A publication's directory becomes a publication again.
+
+What is not in its files is made from them: the cliques' joints are those of the first synthetic table, and what more or fewer
+reports covered than expected is not there.
+"""
 
 import csv
 import json

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Domain
 from lopub.contract.texts import one_line
+from lopub.inference import Study
 from lopub.inference.findings import VALID, Findings, TreeFindings
 from lopub.inference.joint import Probabilities
 from lopub.inference.linear import merged
 from lopub.inference.predicates import Question
 from lopub.inference.queries import Asking
+from lopub.release.stages import Publication
 
 REASON = f"from the synthetic table, without an interval, as the counts were not published: it joins pairs in a tree, {VALID}"
 MOST_CELLS = 2**22
@@ -44,3 +46,9 @@ class PublishedStudy(Asking):
             return f"these {len(names)} attributes have {cells:,} cells together; at most {MOST_CELLS:,} can be looked at"
         shares = merged(self.synthetic.counts(names), asked.groupings) / len(self.synthetic)
         return TreeFindings(shares, self.n_reports, REASON)
+
+
+def study_of(publication: Publication) -> "Study | PublishedStudy":
+    """What can be asked of a publication: its counts, or without them the synthetic table."""
+    counts = publication.counts
+    return Study(counts) if counts is not None else PublishedStudy(publication.synthetic, publication.n_reports)

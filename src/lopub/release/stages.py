@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
@@ -36,7 +38,6 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
-from lopub.release.published_study import PublishedStudy
 
 Structure = Literal["calibrated", "paper"]
 Numbers = Literal["label", "draw"]
@@ -119,7 +120,7 @@ class PublishSettings:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Publication:
+class Publication(Shown):
     """All that is published. Attributes count in the order of their names, but for the table, which has the campaign's."""
 
     campaign: Campaign
@@ -164,6 +165,10 @@ class Publication:
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    def to_arrow(self) -> pa.Table:
+        """The first synthetic table."""
+        return self.synthetic.to_arrow()
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
         reports and settings give the same bytes. An existing publication is refused unless forced."""
@@ -173,15 +178,10 @@ class Publication:
 
     @staticmethod
     def load(path: str | Path) -> "Publication":
-        """The publication in a directory. What is not in its files is made from them: the cliques' joints are those of the first
-        synthetic table, and what more or fewer reports covered than expected is not there."""
+        """The publication in a directory; see `loading` for what its files do not hold."""
         from lopub.release.loading import load_publication
 
         return load_publication(path)
-
-    def study(self) -> "Study | PublishedStudy":
-        """What can be asked of it: its counts, or without them the synthetic table."""
-        return Study(self.counts) if self.counts is not None else PublishedStudy(self.synthetic, self.n_reports)
 
     def __repr__(self) -> str:
         edges = f"{len(self.graph.edges)} dependent pairs"

@@ -10,7 +10,7 @@ from lopub.errors import DomainError, StoreError, checks_options
 from lopub.inference import Study
 from lopub.release import Publication
 from lopub.release.loading import is_publication
-from lopub.release.published_study import PublishedStudy
+from lopub.release.published_study import PublishedStudy, study_of
 
 
 @checks_options
@@ -24,7 +24,7 @@ def open_study(
     tell. A publication without counts answers from its synthetic table, and says so.
     """
     if isinstance(source, Publication):
-        return source.study()
+        return study_of(source)
     if isinstance(source, ReportBatch | Counts):
         return Study(source)
     chosen = campaign if isinstance(campaign, Campaign | None) else Campaign.load(campaign)
@@ -56,7 +56,7 @@ def _of_publication(path: Path, campaign: Campaign | None) -> Study | PublishedS
     found = Publication.load(path)
     if campaign is not None and campaign.id != found.campaign.id:
         raise DomainError(f"{path} is of campaign {found.campaign.id[:16]}…, not of {campaign.id[:16]}…")
-    return found.study()
+    return study_of(found)
 
 
 def _of_files(source: str | Path, campaign: Campaign | None) -> ReportBatch | Counts:

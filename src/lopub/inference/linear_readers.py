@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.collection.counts import Counts, form_of
+from lopub.collection.counts import Counts, Table, form_of
+from lopub.collection.counts.view_bits import ones_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel
@@ -173,9 +174,8 @@ def _block(bulk: Bulk, channel: Channel, ones: Probabilities, groupings: Groupin
 def attribute_parts(basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
     """Single attributes from counts; pairs from counts where the same reports were counted for both; more from reports."""
     if len(clique) == 1:
-        counts = basis.single_counts
-        for noise in counts.noises(clique):
-            table, reading = counts.tables[clique, noise], _reading(basis.campaign, clique[0], noise, groupings[0])
+        for noise, table in _single_tables(basis, clique[0]).items():
+            reading = _reading(basis.campaign, clique[0], noise, groupings[0])
             shares = reading.offset + reading.gather @ (table.counts / table.n_reports)
             yield LinearPart(table.n_reports, shares, (reading.scatter,))
     elif basis.has_reports:
@@ -185,6 +185,19 @@ def attribute_parts(basis: "Basis", clique: Clique, groupings: Groupings) -> Ite
             yield _paired(basis.counts, clique, noise, groupings)
     else:
         raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+
+
+def _single_tables(basis: "Basis", position: int) -> dict[int, Table]:
+    """How often each of an attribute's bits was a one, by noise. Reports are asked for this attribute alone."""
+    found: dict[int, Table] = {}
+    if not basis.has_reports:
+        return {noise: basis.counts.tables[(position,), noise] for noise in basis.counts.noises((position,))}
+    batch = basis.as_reports().batch
+    for number, view in enumerate(batch.views):
+        if position in view and len(batch.rows_of(number)):
+            table = ones_of(batch, number, view.index(position))
+            found[len(view)] = found[len(view)] + table if len(view) in found else table
+    return dict(sorted(found.items()))
 
 
 def _reading(campaign: Campaign, position: int, noise: int, grouping: Grouping) -> ClassReading:

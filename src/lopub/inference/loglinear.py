@@ -16,7 +16,7 @@ from lopub.inference.maxent import margin_of
 from lopub.inference.moments import on_simplex
 
 MOST_STEPS = 60
-SETTLED = 1e-7
+SETTLED = 1e-5
 """Of the distance, by which a step must make it smaller to be worth another."""
 DAMPING = 1e-3
 """Share of the curvature's diagonal that is added until a step no longer makes the distance larger."""

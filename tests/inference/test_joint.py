@@ -90,7 +90,7 @@ def test_a_condition_takes_the_bins_between_two_edges():
 def test_a_joint_is_drawn_on_the_axes_that_are_given(with_errors: JointDistribution):
     axes = Figure().subplots()
     assert with_errors.plot(axes) is axes
-    assert [label.get_text() for label in axes.get_yticklabels()][0] == "F, phd"
+    assert next(label.get_text() for label in axes.get_yticklabels()) == "F, phd"
 
 
 def test_condition_refuses_what_nobody_answers():

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
+from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
@@ -85,7 +85,7 @@ class PublishSettings:
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
     counts: bool = True
-    """Whether the counts of the reports are published, from which questions are answered with intervals."""
+    """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
 
     def __post_init__(self) -> None:
         if self.phi is not None:
@@ -271,7 +271,7 @@ def published(
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
-        counts=study.counts if chosen.counts else None,
+        counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 
 

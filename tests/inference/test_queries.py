@@ -98,6 +98,18 @@ def figures(answer: Answer) -> list[float]:
     return [answer.estimate, answer.low, answer.high]
 
 
+def test_a_condition_is_known_from_all_reports_that_cover_it():
+    """It forbids dividing by what the few reports about the whole question say, and refusing where only those do not know."""
+    chosen = make_campaign(DOMAIN, Terms(name="t"), CampaignRequest(epsilon=1, mechanism="subset", view=Sample(2)))
+    found = []
+    for batch in collections(chosen, N_COLLECTIONS):
+        answer = Study(batch).probability("a0 == '1'", given="a1 == '2'")
+        assert answer.how == "direct" and answer.estimate is not None and answer.standard_error is not None
+        assert answer.n_reports < len(batch) / 5  # those that cover both
+        found.append((answer.estimate - true_share("a0 == '1'", "a1 == '2'")) / answer.standard_error)
+    assert 0.5 <= np.sqrt(np.mean(np.square(found))) <= 1.5
+
+
 # ---- models
 
 

@@ -9,9 +9,10 @@ from lopub.errors import DomainError, NeedsReports
 from lopub.inference.basis import Basis
 from lopub.inference.findings import VALID, DirectFindings, Findings, ModelFindings
 from lopub.inference.joint import Probabilities
-from lopub.inference.linear import Grouping, Groupings, LinearPart, merged, pooled
+from lopub.inference.linear import Grouping, Groupings, LinearPart, Pooled, merged, pooled
 from lopub.inference.loglinear import Fitted, fitted
 from lopub.inference.predicates import Question
+from lopub.inference.ratios import NOTHING_ASIDE, Aside
 
 FEWEST = 30
 """Reports about all attributes of a question from which it is answered directly: of fewer, no interval can be trusted."""
@@ -19,7 +20,7 @@ MOST_MODELLED = 256
 """Cells of classes that a model of parts may have."""
 
 
-def answered(basis: Basis, asked: Question, contrast: Probabilities) -> Findings | str:
+def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
     """What is found; or in words why nothing is."""
     names = [basis.domain.names[position] for position in asked.clique]
     for position, name in zip(asked.clique, names, strict=True):
@@ -28,10 +29,30 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities) -> Findings
     parts, why = _covering(basis, asked)
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
-        return DirectFindings(whole, whole.n_reports)
+        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition))
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)
+
+
+def _aside(basis: Basis, asked: Question, whole: Pooled, condition: Probabilities | None) -> Aside:
+    """What reports that do not cover the whole question say of its condition, where that is about fewer attributes."""
+    if condition is None or not (axes := _varying(condition)) or len(axes) == condition.ndim:
+        return NOTHING_ASIDE
+    pieces = basis.reader.pieces(basis, asked.clique, asked.groupings)
+    parts = [part.onto(at, axes) for at, part in pieces if set(axes) <= set(at) and len(at) < condition.ndim]
+    if sum(part.n_reports for part in parts) < FEWEST:
+        return NOTHING_ASIDE
+    weights = condition[tuple(slice(None) if axis in axes else 0 for axis in range(condition.ndim))]
+    found = pooled(parts, [asked.groupings[axis] for axis in axes], weights)
+    own, aside = whole.usual_variance(condition), found.usual_variance(weights)
+    weight = own / (own + aside) if own + aside > 0 else 0.0
+    return Aside(float((weights * found.shares).sum()), found.covariance(weights, weights), weight)
+
+
+def _varying(weights: Probabilities) -> tuple[int, ...]:
+    """The axes along which weights are not all the same."""
+    return tuple(axis for axis in range(weights.ndim) if not np.allclose(weights, np.take(weights, [0], axis)))
 
 
 def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:

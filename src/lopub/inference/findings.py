@@ -11,7 +11,7 @@ from lopub.inference.answers import How
 from lopub.inference.joint import INTERVAL, Probabilities
 from lopub.inference.linear import Pooled
 from lopub.inference.loglinear import Fitted
-from lopub.inference.ratios import Estimate, fieller
+from lopub.inference.ratios import Aside, Estimate, fieller
 
 TINY = 1e-9
 MOST_REACH = 50.0
@@ -57,6 +57,7 @@ class DirectFindings(Findings):
 
     pooled: Pooled
     n_reports: int
+    aside: Aside = ratios.NOTHING_ASIDE
     reason: str = ""
     how: ClassVar[How] = "direct"
 
@@ -68,13 +69,13 @@ class DirectFindings(Findings):
         return ratios.share(self.pooled, weights)
 
     def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
-        return ratios.share_among(self.pooled, both, condition)
+        return ratios.share_among(self.pooled, both, condition, self.aside)
 
     def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
-        return ratios.ratio(self.pooled, numerator, denominator)
+        return ratios.ratio(self.pooled, numerator, denominator, self.aside)
 
     def is_known(self, condition: Probabilities) -> bool:
-        return ratios.is_known(self.pooled, condition)
+        return ratios.is_known(self.pooled, condition, self.aside)
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,6 +77,17 @@ class LinearPart:
             both = np.moveaxis(_contracted(both, scatter, axis, n), 0, axis)
         return both
 
+    def onto(self, axes: tuple[int, ...], kept: tuple[int, ...]) -> "LinearPart":
+        """The same about some of its attributes. axes: of the attributes that it is about; kept: those that stay, ascending."""
+        others = tuple(place for place, axis in enumerate(axes) if axis not in kept)
+        shares = self.shares.sum(axis=others)
+        if len(self.scatters) > 1 or not others:
+            left = [scatter for place, scatter in enumerate(self.scatters) if place not in others]
+            return LinearPart(self.n_reports, shares, tuple(left if others else self.scatters))
+        cells = np.indices(self.shares.shape).reshape(len(axes), -1)
+        places = np.ravel_multi_index([cells[place] for place in range(len(axes)) if place not in others], shares.shape)
+        return LinearPart(self.n_reports, shares, (self.scatters[0].merged(places, shares.size),))
+
     def covariance(self, chances: Probabilities) -> Probabilities:
         """Of the shares of all cells, in one line, if these were the chances of people to be in each. shape (cells, cells)."""
         flat = chances.reshape(-1)
@@ -132,6 +143,11 @@ class Pooled:
         for part, weight in zip(self.parts, self.weights, strict=True):
             total += weight**2 / part.n_reports * part.second(first, other)
         return total
+
+    def usual_variance(self, weights: Probabilities) -> float:
+        """Of a weighted sum of the shares, if all candidates were equally likely."""
+        mean = float((weights * self.evenly).sum())
+        return float((self.evenly * self.second(weights, weights)).sum()) - self.inverse * mean**2
 
     def covariance(self, first: Probabilities, other: Probabilities) -> float:
         """Of two weighted sums of the shares."""

@@ -33,8 +33,9 @@ class Asking(ABC):
         """The attributes that questions are about, in the campaign's order."""
 
     @abstractmethod
-    def found(self, asked: Question, contrast: Probabilities) -> Findings | str:
-        """The shares of the question's cells, or why there are none. contrast: what the question weighs the cells with."""
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+        """The shares of the question's cells, or why there are none. contrast: what the question weighs the cells with.
+        condition: those of whom it asks."""
 
     def probability(self, expression: str, *, given: str | None = None) -> Answer:
         """The share of people of whom an expression holds; with `given`, among those of whom that holds.
@@ -90,7 +91,7 @@ class Asking(ABC):
         asked = question([] if given is None else [parsed(given)], self.asked_domain, names)
         whole = asked.weights[0] if given is not None else np.ones(tuple(own.n_classes for own in asked.groupings))
         axes = [self._axis(asked, name) for name in names]
-        found, cells = self.found(asked, whole), {}
+        found, cells = self.found(asked, whole, None if given is None else whole), {}
         for numbers in product(*(range(attribute.size) for attribute in attributes)):
             chosen = [
                 _along(asked, axis, np.arange(asked.groupings[axis].n_classes) == i)
@@ -115,7 +116,7 @@ class Asking(ABC):
     ) -> Answer:
         """What is found, or why not. numerator, condition: what the question is the ratio of, or the former alone."""
         contrast = numerator if condition is None else numerator - _usual(asked, numerator, condition) * condition
-        found = self.found(asked, contrast)
+        found = self.found(asked, contrast, condition)
         if isinstance(found, str):
             return _refused(text, asked, found)
         if condition is not None and not found.is_known(condition):

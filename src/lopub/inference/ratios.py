@@ -41,23 +41,54 @@ def share(pooled: Pooled, weights: Probabilities) -> Estimate:
     return _between(found, 1.0, variance)
 
 
-def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities) -> Estimate:
+@dataclass(frozen=True)
+class Aside:
+    """What reports that do not cover the whole question say of its condition: a probability, its variance, and the weight that it
+    gets beside what the other reports say of it."""
+
+    value: float = 0.0
+    variance: float = 0.0
+    weight: float = 0.0
+
+
+NOTHING_ASIDE = Aside()
+
+
+def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
     """P(something given a condition). both: of every cell, how much has the condition and the thing; condition: the former."""
-    numerator, denominator = float((both * pooled.shares).sum()), float((condition * pooled.shares).sum())
-    squares = [pooled.second(both, both), -2 * pooled.second(both, condition), pooled.second(condition, condition)]
-    # The variance of numerator - x denominator if x were true: each second moment among those with both, with the condition
-    # alone, and without it, in the shares that x gives.
-    among = [[_mean(square, pooled, part) for square in squares] for part in (both, condition - both, 1 - condition)]
-    known = min(max(denominator, 0.0), 1.0)
-    yes, no, rest = (Polynomial(part) for part in among)
-    return _between(numerator, denominator, known * (X * yes + (1 - X) * no) + (1 - known) * rest)
+    a, b = _sides(pooled, both, condition, aside)
+    usual, part = _usual(pooled, both, condition), aside.weight
+    seconds = [pooled.second(both, both), pooled.second(both, condition), pooled.second(condition, condition)]
+    # The variance of a - x b if x were true: each second moment among those with both, with the condition alone, and without it,
+    # in the shares that x gives.
+    among = [[_mean(second, pooled, cells) for second in seconds] for cells in (both, condition - both, 1 - condition)]
+    known, taken = min(max(b, 0.0), 1.0), usual * part + (1 - part) * X
+    yes, no, rest = (one - 2 * taken * two + taken**2 * three for one, two, three in among)
+    variance = known * (X * yes + (1 - X) * no) + (1 - known) * rest - pooled.inverse * (known * (X - taken)) ** 2
+    return _between(a, b, variance + (part * (usual - X)) ** 2 * aside.variance)
 
 
-def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
     """A ratio of any two weighted sums, such as a mean among those who have a condition (Fieller 1954)."""
-    a, b = float((numerator * pooled.shares).sum()), float((denominator * pooled.shares).sum())
-    aa, bb = pooled.covariance(numerator, numerator), pooled.covariance(denominator, denominator)
-    return fieller(a, b, aa, pooled.covariance(numerator, denominator), bb)
+    a, b = _sides(pooled, numerator, denominator, aside)
+    usual, part = _usual(pooled, numerator, denominator), aside.weight
+    first, other = numerator - usual * part * denominator, (1 - part) * denominator
+    alone = part**2 * aside.variance
+    aa, bb = pooled.covariance(first, first) + usual**2 * alone, pooled.covariance(other, other) + alone
+    return fieller(a, b, aa, pooled.covariance(first, other) + usual * alone, bb)
+
+
+def _usual(pooled: Pooled, numerator: Probabilities, denominator: Probabilities) -> float:
+    """The ratio if all candidates were equally likely."""
+    return float((numerator * pooled.evenly).sum() / max(float((denominator * pooled.evenly).sum()), TINY))
+
+
+def _sides(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside) -> tuple[float, float]:
+    """Numerator and denominator of a ratio. What is said aside of the condition goes into the latter, and in the usual ratio into
+    the former, because the reports about the whole question err in both alike."""
+    own = float((denominator * pooled.shares).sum())
+    moved = aside.weight * (aside.value - own)
+    return float((numerator * pooled.shares).sum()) + _usual(pooled, numerator, denominator) * moved, own + moved
 
 
 def fieller(a: float, b: float, aa: float, ab: float, bb: float) -> Estimate:
@@ -69,10 +100,12 @@ def fieller(a: float, b: float, aa: float, ab: float, bb: float) -> Estimate:
     return Estimate(value, error, (middle - root) / lead, (middle + root) / lead)
 
 
-def is_known(pooled: Pooled, condition: Probabilities) -> bool:
+def is_known(pooled: Pooled, condition: Probabilities, aside: Aside = NOTHING_ASIDE) -> bool:
     """Whether the probability of a condition is far enough above zero to be divided by."""
-    variance = max(pooled.covariance(condition, condition), 0.0)
-    return bool((condition * pooled.shares).sum() > LEAST_CONDITION * np.sqrt(variance))
+    part = aside.weight
+    value = (1 - part) * float((condition * pooled.shares).sum()) + part * aside.value
+    variance = (1 - part) ** 2 * max(pooled.covariance(condition, condition), 0.0) + part**2 * aside.variance
+    return bool(value > LEAST_CONDITION * np.sqrt(variance))
 
 
 def _mean(values: Probabilities, pooled: Pooled, weights: Probabilities) -> float:

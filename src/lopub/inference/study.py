@@ -266,10 +266,10 @@ class Study(Asking, Shown):
         """The attributes that questions are about, in the campaign's order."""
         return self.campaign.domain
 
-    def found(self, asked: Question, contrast: Probabilities) -> Findings | str:
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
         """What the reports say about a question: directly, or else by a model of its parts; or why they say nothing."""
         with one_blas_thread():
-            return answered(self._basis, asked, contrast)
+            return answered(self._basis, asked, contrast, condition)
 
     # ---- the campaign's order: nothing outside of here knows it
 

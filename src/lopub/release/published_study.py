@@ -36,7 +36,7 @@ class PublishedStudy(Asking):
     def asked_domain(self) -> Domain:
         return self.synthetic.domain
 
-    def found(self, asked: Question, contrast: Probabilities) -> Findings | str:
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
         """The shares of synthetic people."""
         names = [self.asked_domain.names[position] for position in asked.clique]
         cells = 1

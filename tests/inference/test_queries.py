@@ -110,6 +110,15 @@ def test_a_condition_is_known_from_all_reports_that_cover_it():
     assert 0.5 <= np.sqrt(np.mean(np.square(found))) <= 1.5
 
 
+@pytest.mark.parametrize(("jointly", "bits"), [(True, 60), (False, 10)])
+def test_codes_that_do_not_tell_answers_apart_are_refused(jointly: bool, bits: int):
+    wide = Domain(tuple(IntegerRange(name=name, minimum=0, maximum=11) for name in ("a", "b")))
+    wish = CampaignRequest(epsilon=4, mechanism="bloom", n_bits=bits, n_hashes=3, view=AllAttributes(), jointly=jointly)
+    people = Dataset(wide, np.random.default_rng(1).integers(0, 12, (500, 2)))
+    answer = Study(simulate(people, make_campaign(wide, Terms(name="t"), wish), seed=1)).probability("a == 3 and b > 5")
+    assert answer.how == "refused" and "apart" in answer.reason
+
+
 # ---- models
 
 

@@ -10,6 +10,7 @@ from lopub.inference.basis import Basis
 from lopub.inference.findings import VALID, DirectFindings, Findings, ModelFindings
 from lopub.inference.joint import Probabilities
 from lopub.inference.linear import Grouping, Groupings, LinearPart, Pooled, merged, pooled
+from lopub.inference.linear_readers import Piece
 from lopub.inference.loglinear import Fitted, fitted
 from lopub.inference.predicates import Question
 from lopub.inference.ratios import NOTHING_ASIDE, Aside
@@ -39,7 +40,7 @@ def _aside(basis: Basis, asked: Question, whole: Pooled, condition: Probabilitie
     """What reports that do not cover the whole question say of its condition, where that is about fewer attributes."""
     if condition is None or not (axes := _varying(condition)) or len(axes) == condition.ndim:
         return NOTHING_ASIDE
-    pieces = basis.reader.pieces(basis, asked.clique, asked.groupings)
+    pieces = _pieces(basis, asked, asked.groupings)
     parts = [part.onto(at, axes) for at, part in pieces if set(axes) <= set(at) and len(at) < condition.ndim]
     if sum(part.n_reports for part in parts) < FEWEST:
         return NOTHING_ASIDE
@@ -62,7 +63,7 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
     shape = tuple(grouping.n_classes for grouping in groupings)
     if (cells := int(np.prod(shape))) > MOST_MODELLED:
         return f"{why}, and a model that tells {cells:,} combinations of answers apart is too large; it may have {MOST_MODELLED}"
-    pieces = list(basis.reader.pieces(basis, asked.clique, groupings))
+    pieces = _pieces(basis, asked, groupings)
     for pair in combinations(range(len(asked.clique)), 2):
         if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(set(pair) <= set(at) for at, _ in pieces):
             return why
@@ -73,6 +74,14 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
     apart = "" if whole.covered else " what no report covers together is taken as independent given the rest, and"
     found = Fitted(joint, covariance.reshape(joint.size, joint.size), whole.covered)
     return ModelFindings(found, basis.n_touching(asked.clique), f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}")
+
+
+def _pieces(basis: Basis, asked: Question, groupings: Groupings) -> list[Piece]:
+    """What reports say about parts of the question; nothing where their codes do not tell its answers apart."""
+    try:
+        return list(basis.reader.pieces(basis, asked.clique, groupings))
+    except (NeedsReports, DomainError):
+        return []
 
 
 def _finer(groupings: Groupings) -> list[Grouping]:
@@ -96,5 +105,7 @@ def _covering(basis: Basis, asked: Question) -> tuple[list[LinearPart], str]:
     except (NeedsReports, DomainError) as error:
         return [], str(error)
     names = ", ".join(basis.domain.names[position] for position in asked.clique)
+    if not parts and basis.n_covering(asked.clique):
+        return [], f"the bits that reports send do not tell the answers to {names} apart"
     n = sum(part.n_reports for part in parts)
     return parts, f"no report covers {names} together" if not n else f"only {n} reports cover {names}"

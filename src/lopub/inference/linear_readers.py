@@ -13,7 +13,7 @@ from lopub.collection.counts.view_bits import ones_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Channel
-from lopub.errors import NeedsReports
+from lopub.errors import DomainError, NeedsReports
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping, Groupings, LinearPart, cells_of, merged
 from lopub.laws import Bulk, bulk_of
@@ -147,9 +147,10 @@ def view_parts(counts: Counts, clique: Clique, groupings: Groupings, *, whole: b
         if axes and (len(axes) == len(clique) or not whole):
             channel, ones = counts.campaign.channels(view)[0], form.ones(table) / table.n_reports
             own = [groupings[clique.index(position)] if position in clique else _whole(counts, position) for position in view]
-            shares, scatter = _block(bulk_of(counts.campaign.mechanism), channel, ones, own)
-            shape = tuple(groupings[axis].n_classes for axis in axes)
-            yield axes, LinearPart(table.n_reports, shares.reshape(shape), (scatter,))
+            with suppress(DomainError):  # where a view's code does not tell the classes apart, others' may
+                shares, scatter = _block(bulk_of(counts.campaign.mechanism), channel, ones, own)
+                shape = tuple(groupings[axis].n_classes for axis in axes)
+                yield axes, LinearPart(table.n_reports, shares.reshape(shape), (scatter,))
 
 
 def _whole(counts: Counts, position: int) -> Grouping:

@@ -27,7 +27,7 @@ from lopub.laws.designs import Design
 MOST_CELLS = 2**62
 """More cells than any mechanism takes as one block; a report of so many is worth nothing, and of more no less."""
 _LOG_MOST_CELLS = math.log(MOST_CELLS)
-LARGEST_NOISE = 1e30
+LARGEST_NOISE = 1e10
 """Beyond which nothing is told anyway."""
 MOST_TOLD_APART = 40
 """Attributes up to which each one's own coverage is looked up among typical views; of more, too few views hold two given ones."""

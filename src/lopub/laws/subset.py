@@ -16,6 +16,8 @@ from lopub.laws.designs import LARGE, LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
 from lopub.laws.records import Inputs
 
+MOST_NAMED = 3
+"""Cells up to which a subset always has one member: that is `direct`, whose reports are shorter."""
 SAMPLED = (2, 3, 5, 8, 12)
 """Attributes that a report may cover where they are randomized separately."""
 
@@ -33,7 +35,7 @@ class SubsetBulk(Bulk):
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
 
     def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
-        if largest_pair(sizes) <= LARGEST_SPELT_OUT:
+        if MOST_NAMED < largest_pair(sizes) <= LARGEST_SPELT_OUT:
             yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
         if len(sizes) > 1 and LARGE < max(sizes) <= LARGEST_SPELT_OUT:
             yield Design(self.mechanism, Sample(1), True)

@@ -18,6 +18,8 @@ from lopub.laws.views import draw_masks
 
 MOST_CELLS = 2**22
 """Cells of all views together that are drawn one by one."""
+FEW = 50
+"""Times that something is counted on average, below which a normal number is a poor likeness."""
 N_DRAWN = 20_000
 """Views that are drawn where their law cannot be written down; they stand for it."""
 
@@ -25,7 +27,7 @@ N_DRAWN = 20_000
 def drawn_counts(campaign: Campaign, population: Population, people: int, seed: int) -> Counts | None:
     """The counts of so many people's reports; None where each attribute is randomized apart, or views have too many cells.
 
-    Normal with the means and covariances of the reports themselves, rounded: meant for so many people that nobody can tell.
+    Normal with the means and covariances of the reports themselves, rounded; what is counted a few times only is binomial.
     """
     views = _views(campaign) if campaign.jointly else {}
     sizes = campaign.domain.sizes
@@ -61,9 +63,13 @@ def _named(campaign: Campaign, population: Population, view: Clique, reports: np
     spread = noise.alpha + noise.beta * joint
     drawn = np.sqrt(reports[:, None] * spread) * rng.standard_normal((N_FOLDS, len(joint)))
     drawn -= spread / spread.sum() * drawn.sum(axis=1, keepdims=True)  # all cells together: as many as there are reports
-    signal = noise.p - noise.q
-    ones = reports[:, None] * (noise.q + signal * joint) + signal * drawn
-    return np.rint(np.clip(ones, 0, reports[:, None])).astype(np.int64)
+    signal, most = noise.p - noise.q, reports[:, None]
+    chance = noise.q + signal * joint
+    ones = np.rint(np.clip(most * chance + signal * drawn, 0, most)).astype(np.int64)
+    few = np.broadcast_to(most * chance < FEW, ones.shape)
+    rare = rng.binomial(np.broadcast_to(most, ones.shape)[few], np.broadcast_to(np.clip(chance, 0, 1), ones.shape)[few])
+    ones[few] = rare
+    return ones
 
 
 def _tables(campaign: Campaign, view: Clique, reports: np.ndarray, named: np.ndarray) -> list[tuple[Key, Table]]:

@@ -1,9 +1,9 @@
 """Are forecasts right? `python benchmarks/forecasts.py [questionnaires] [tables]`, both by default. Writes forecasts.csv and
 forecasts_tables.csv in benchmarks/results.
 
-questionnaires: 40 random ones, of 2 to 40 questions with 2 to 500 answers, each with one drawn epsilon (0.5 to 16) and headcount (1,000 to
-1,000,000). The design that the planner takes is simulated on the same reference population, five times.
-tables: what is forecast for people like those of surveys, beside simulations of the same design on public tables (needs LOPUB_DATA).
+questionnaires: 40 random ones, of 2 to 40 questions with 2 to 500 answers, each with one drawn epsilon (0.5 to 16) and headcount
+(1,000 to 1,000,000). The design that the planner takes is simulated on the same reference population, five times.
+tables: what is forecast for people like those of surveys, beside simulations of the same design on public tables (LOPUB_DATA).
 """
 
 import csv
@@ -41,9 +41,8 @@ def simulated(design, crowd: Population, people: int, epsilon: float, pairs, see
 
 
 def of_questionnaires() -> Iterator[list]:
-    yield ["number", "questions", "largest", "epsilon", "people", "design", "shares", "simulated_shares", "shares_ratio"] + [
-        "pairs", "simulated_pairs", "pairs_ratio", "planning_seconds",
-    ]  # fmt: skip
+    head = ["number", "questions", "largest", "epsilon", "people", "design", "shares", "simulated_shares", "shares_ratio"]
+    yield [*head, "pairs", "simulated_pairs", "pairs_ratio", "planning_seconds"]
     for number in range(N_QUESTIONNAIRES):
         rng = np.random.default_rng([18, number])
         domain = questionnaire(rng)

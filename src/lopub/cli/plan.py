@@ -1,6 +1,5 @@
 """`lopub plan`: how to collect, and what will come out, before a single report is."""
 
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +22,7 @@ from lopub.forecast.request import FinishedCampaign, draft_from_file
 from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
+from lopub.planning.advice import OTHERS, in_words
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
@@ -253,7 +253,8 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
     best = found.best
     say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.label(found.domain.sizes)}")
     crowd = found.population
-    say(f"forecast for {crowd.label}, dependence {crowd.dependence}; {in_words(found.epsilon)}")
+    say(f"forecast for {crowd.label}, dependence {crowd.dependence}")
+    say(f"epsilon {found.epsilon:g}: {in_words(found.epsilon)}; {OTHERS}")
     out.print(_options(found))
     say(
         "errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst); nineteen of twenty forecasts are within"
@@ -293,21 +294,6 @@ def _range(found: Plan) -> str:
         return ""
     weak, strong = found.spread["weak"], found.spread["strong"]
     return f" ({weak:.4f} if answers hang together weakly, {strong:.4f} if strongly)"
-
-
-def in_words(epsilon: float) -> str:
-    """What epsilon means for a person."""
-    certain = 1 / (1 + math.exp(-epsilon))
-    return f"whoever sees one report and took an answer to be as likely as not can be at most {_percent(certain)} sure of it"
-
-
-def _percent(share: float) -> str:
-    """Rounded up, and never 100.
-
-    >>> _percent(0.98201), _percent(0.9999999)
-    ('98.3 %', 'more than 99.9 %')
-    """
-    return f"{math.ceil(1000 * share) / 10:g} %" if share < 0.999 else "more than 99.9 %"
 
 
 def _value(value: float) -> str:

@@ -22,8 +22,8 @@ CHOOSING = 1.5
 """What it costs to choose the strength from reports, in units of the noise of one degree of freedom, where signal and noise are
 equal (fitted to simulations; `benchmarks/forecasts.py`)."""
 MOST_SHRUNK = 0.3
-"""By which share the errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They are moved by at
-most half a standard error (`inference.pseudo_counts`), which would take half of a normal one away; what is held at zero gains less."""
+"""The share by which errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They move by half a
+standard error at most (`inference.pseudo_counts`), which would take half of a normal error; what is held at zero gains less."""
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 MEAN_DEVIATION = 0.5 * math.sqrt(2 / math.pi)
 """Of a normal error, its mean absolute size, halved as AVD halves."""

@@ -1,11 +1,11 @@
 """Advice in plain words: what to change in a questionnaire or a plan, each with the gain that the forecast gives it."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lopub.collection.progress import Progress, silent
 from lopub.contract.budget import WEAK_EPSILON
-from lopub.forecast.outlook import Forecast
 from lopub.planning.planner import Plan, Planner
 
 MOST_LARGE = 3
@@ -17,8 +17,7 @@ ENOUGH = 0.95
 """Advice is given where the error falls below this share of what it is."""
 MOST_OF_IT = 0.8
 """The most bins are advised that still have this share of what the fewest would gain."""
-NO_BETTER = 0.95
-"""A pair whose error is not below this share of independence's tells only its shares."""
+OTHERS = "others chose 2 to 16 a day (Apple) and 1.67 for six hours (Microsoft); docs/choosing.md has the list"
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,17 @@ class Advice:
     question: str = ""
     n_candidates: int | None = None
     """To bin into so many."""
+
+
+def in_words(epsilon: float) -> str:
+    """What epsilon means for a person. The chance is rounded up, and never 100 %.
+
+    >>> in_words(4)
+    'whoever sees one report and took an answer to be as likely as not can be at most 98.3 % sure of it'
+    """
+    certain = 1 / (1 + math.exp(-epsilon))
+    shown = f"{math.ceil(1000 * certain) / 10:g} %" if certain < 0.999 else "more than 99.9 %"
+    return f"whoever sees one report and took an answer to be as likely as not can be at most {shown} sure of it"
 
 
 def advice(plan: Plan, *, progress: Progress | None = None) -> list[Advice]:
@@ -104,14 +114,9 @@ def _out_of_reach(plan: Plan) -> Iterator[Advice]:
 
 def _drowned(plan: Plan) -> list[str]:
     """Attributes of which no pair is expected to be better than independence."""
-    forecast: Forecast = plan.best.forecast
-    reached: set[int] = set()
-    pairs = plan.pairs
-    for pair, error, blind in zip(pairs, forecast.pair_errors, forecast.blind_errors, strict=True):
-        if error < NO_BETTER * blind:
-            reached |= set(pair)
-    met = {position for pair in pairs for position in pair}
-    return [plan.domain.names[position] for position in sorted(met - reached)]
+    met = {position for pair in plan.pairs for position in pair}
+    told = {position for pair in plan.told_pairs for position in pair}
+    return [plan.domain.names[position] for position in sorted(met - told)]
 
 
 def _about_epsilon(plan: Plan) -> Iterator[Advice]:

@@ -1,7 +1,6 @@
 """The page of a plan: what was chosen, what to expect, and what a published pair would look like. One file, every number
 exact."""
 
-import math
 from collections.abc import Sequence
 from html import escape
 
@@ -14,7 +13,7 @@ from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd
 from lopub.pages.page import facts, figure, listed, number, page, paragraph, share, table, text_of
 from lopub.pages.plots import curves
-from lopub.planning.advice import Advice
+from lopub.planning.advice import OTHERS, Advice, in_words
 from lopub.planning.planner import Plan
 from lopub.planning.trial import campaign_for, collected
 
@@ -50,13 +49,11 @@ def _of_pairs(plan: Plan) -> str:
 
 
 def _choice(plan: Plan) -> str:
-    certain = 1 / (1 + math.exp(-plan.epsilon))
     crowd = plan.population
     return facts(
         [
             ("people", number(plan.people, ",")),
-            ("epsilon", f"{number(plan.epsilon, 'g')}: whoever sees one report and took an answer to be as likely as not can be"
-             f" at most {share(certain)} sure of it"),
+            ("epsilon", f"{number(plan.epsilon, 'g')}: {in_words(plan.epsilon)}; {OTHERS}"),
             ("how", escape(plan.best.label(plan.domain.sizes))),
             ("report", f"at most {number(plan.best.report_bytes, ',')} bytes"),
             ("questions", number(len(plan.domain), ",")),

@@ -24,6 +24,8 @@ MOST_PEOPLE = 10**10
 EPSILONS = (0.01, 50.0)
 CONVINCING = 0.95
 """A dependence estimate is worth having where its error is below this share of independence's."""
+FEW_TOLD = 0.05
+"""Where no larger part of all pairs is better than independence, only shares are promised."""
 INTERVAL = 1.96
 PEOPLE_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -148,11 +150,17 @@ class Plan:
 
     @property
     def independence_wins(self) -> bool:
-        """Whether no estimate of dependence is expected to beat independence."""
-        forecast = self.best.forecast
+        """Whether hardly any estimate of dependence is expected to beat independence."""
         if self.goal == "shares" or len(self.domain) == 1 or self.population.dependence == "none":
             return False
-        return forecast.pairs >= CONVINCING * forecast.blind
+        return len(self.told_pairs) <= FEW_TOLD * len(self.pairs)
+
+    @property
+    def told_pairs(self) -> list[Pair]:
+        """Pairs of which more is expected to come out than their shares."""
+        found = self.best.forecast
+        able = found.pair_errors < CONVINCING * found.blind_errors
+        return [pair for pair, convincing in zip(self.pairs, able, strict=True) if convincing]
 
     @property
     def smallest_share(self) -> float:

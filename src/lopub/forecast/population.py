@@ -26,7 +26,7 @@ is then off by what it is off on public tables: the weakest are market baskets a
 NLTCS (see docs/choosing.md)."""
 DEPENDENCES = ("none", *LOADINGS)
 SKEW = 3.5
-"""Over all candidates of an attribute, shares fall by the factor e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
+"""Over all candidates of an attribute, shares fall by nearly e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -119,7 +119,7 @@ def _with(items: tuple, position: int, item: object) -> tuple:  # type: ignore[t
 def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Probabilities:
     """Of one attribute: what is given, or geometrically falling shares."""
     if name not in shares:
-        falling = np.exp(-SKEW * np.arange(size) / size)
+        falling = np.exp(-SKEW * np.arange(size) / (size + 1))
         return np.asarray(falling / falling.sum(), dtype=np.float64)
     own = np.array(shares[name], dtype=np.float64)
     if own.shape != (size,) or own.min() < 0 or not abs(own.sum() - 1) < 1e-6:

@@ -16,7 +16,6 @@ from typer.main import get_command
 from lopub.cli import run
 from lopub.cli.commands import app
 
-
 Result = subprocess.CompletedProcess[str]
 
 

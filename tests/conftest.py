@@ -5,12 +5,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 sys.path += [str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()]  # files borrow from each other
 
 from servers import Postgres, postgres_cluster, postgres_programs
 
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)  # the same examples, however busy the machine
+hypothesis.settings.load_profile("suite")
 EXPECTED_SKIPS = ("root writes everywhere", "LOPUB_FULL=1", "its code does not tell", "its counts have no", "two planes show")
 """What cannot be tried as a superuser, what only `make test-full` runs, and cases of a table of cases that make no sense."""
 unexpected: list[str] = []

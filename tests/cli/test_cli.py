@@ -120,6 +120,12 @@ def test_every_command_has_help_with_an_example():
         assert "Example:" in lopub("campaign", command, "--help").stdout
 
 
+def test_commands_are_there_before_anything_is_loaded_that_takes_long():
+    """numba alone would double the time that a short command takes."""
+    code = "import sys, lopub.cli.commands; print(*{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"
+
+
 def test_without_the_command_line_extra_the_script_says_what_to_install():
     """-S leaves out site-packages, as on a machine with the bare client."""
     source = Path(__file__).parents[2] / "src"

@@ -285,7 +285,9 @@ def test_sigkill_loses_nothing_that_was_acknowledged(database: str):
     for i in range(0, 40, 4):
         assert send(collector, data[i : i + 4]).status == 200
     assert collector.stop(signal.SIGKILL) == -signal.SIGKILL
+    started = time.monotonic()
     again = start_collector(database)
+    assert time.monotonic() - started < 10  # on a machine that does something else at the same time, as in the test of endurance
     assert send(again, data).json == {"received": 40, "refused": []}
     assert again.stop() == 0
     assert kept(database) == 40

@@ -20,7 +20,7 @@ from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
 from lopub.planning import plan
 
-KINDS = {"binary": (2,), "sixteen": (16,), "mixed": (2, 16, 60)}
+KINDS = {"binary": (2,), "sixteen": (16,), "mixed": (2, 16, 40)}
 WISHES = {
     "paper": {"flip_probability": "0.5"},
     "symmetric": {"flip_probability": "0.5", "mechanism": "unary"},

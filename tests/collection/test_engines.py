@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from crowds import N, cut_off, damaged, doubled_files, expected_counts, people_of, saved
-from test_batch import NAMES, campaign_of
+from crowds import N, contradicted, cut_off, damaged, doubled_files, expected_counts, people_of, saved
+from test_batch import DAYS, NAMES, campaign_of
 
 from lopub.collection.batch import save_reports
 from lopub.collection.batch.report_files import framed_bytes, stretches_of, walk_reports
@@ -56,6 +57,20 @@ def test_counts_do_not_depend_on_the_number_of_parts(name: str, tmp_path: Path):
         counts = count_source(FileSource(files, campaign), LocalEngine(n_workers), n_partitions=n_partitions)
         assert saved(counts, tmp_path / "counts") == expected
     assert counts.n_reports == N and counts.refused == {Reason.CONFLICT: 5, Reason.LENGTH: 2}
+
+
+@pytest.mark.parametrize("n_partitions", [1, 7, 64])
+def test_the_slots_of_counts_are_those_of_the_reports_that_count(n_partitions: int, tmp_path: Path):
+    """A report that contradicts an earlier one is refused, and its day with it."""
+    campaign = campaign_of(DIRECT)
+    batch = people_of(campaign)
+    first = replace(batch, slots=np.full(len(batch), DAYS[0] + 1, dtype=np.uint32))
+    later = replace(contradicted(batch, [10, 20]), slots=np.array([DAYS[0], DAYS[-1]], dtype=np.uint32))
+    save_reports(tmp_path / "a.parquet", campaign, [first[at : at + 100] for at in range(0, N, 100)])
+    later.save(tmp_path / "b.parquet")
+    source = FileSource([tmp_path / "a.parquet", tmp_path / "b.parquet"], campaign)
+    counts = count_source(source, LocalEngine(2), n_partitions=n_partitions)
+    assert counts.refused == {Reason.CONFLICT: 2} and counts.slots == (DAYS[0] + 1, DAYS[0] + 1)
 
 
 @pytest.mark.parametrize("n_partitions", [2, 7, 64])

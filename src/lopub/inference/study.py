@@ -144,7 +144,7 @@ class Study:
 
     @property
     def slots(self) -> tuple[int, int] | None:
-        """The first and the last slot of the reports; None of counts, which do not know them."""
+        """The first and the last slot of the reports; None of counts out of a file that does not tell them."""
         return self._basis.slots
 
     @property

@@ -429,6 +429,18 @@ def test_refused_reports_come_back_from_their_file(tmp_path: Path) -> None:
     assert Counts.load(tmp_path / "counts.parquet").refused == {Reason.LENGTH: 2}
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_report_in_two_batches_of_a_list_is_counted_once(name: str) -> None:
+    batch = batch_of(name)
+    assert plain(count([batch, batch])) == plain(count([batch[:400], batch[300:]])) == plain(counts_of(name))
+
+
+@pytest.mark.parametrize("reports", ["reports.parquet", ["reports.parquet"], iter(["reports.parquet"])])
+def test_what_is_not_a_batch_is_refused_by_its_type(reports: object) -> None:
+    with pytest.raises(DomainError, match=r"^reports must be a ReportBatch, or several, got str; ReportBatch\.load reads"):
+        count(reports)
+
+
 def days_of(batch: ReportBatch, first: int) -> ReportBatch:
     """The same reports, each on a day of its own."""
     return replace(batch, slots=np.arange(first, first + len(batch), dtype=np.uint32))

@@ -83,7 +83,7 @@ def test_a_worker_that_is_killed_between_the_exchanges_changes_nothing(engine: D
 
 
 def test_a_cluster_whose_workers_do_not_come_back_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("lopub.collection.engines.dask_engine.WITHOUT_WORKERS", 0.5)
+    monkeypatch.setattr("lopub.collection.engines.dask_engine.WITHOUT_WORKERS", 1)
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     cluster = LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0")
     with cluster, engine_of("dask", cluster.scheduler_address) as there:

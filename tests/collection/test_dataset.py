@@ -643,7 +643,7 @@ def half_a_table(target: io.RawIOBase, *rest: object) -> None:
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
 def test_output_that_exists_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("theirs")
-    with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use --force"):
+    with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use force=True"):
         every_candidate(PAIR).save(tmp_path / name)
     assert (tmp_path / name).read_text() == "theirs"
 

@@ -168,10 +168,10 @@ def test_the_stretches_of_a_file_are_the_file(file: str, size: int, tmp_path: Pa
 def test_a_framed_file_of_many_reads_is_walked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.collection.batch.framed.BYTES_AT_ONCE", 200)
     batch = people_of(campaign_of(DIRECT), 300)
-    (tmp_path / "r.bin").write_bytes(framed_bytes(batch) + b"\x00")
+    (tmp_path / "r.bin").write_bytes(framed_bytes(batch))
     blocks = list(walk_reports(tmp_path / "r.bin", batch.campaign))
     assert b"".join(framed_bytes(block) for block in blocks) == framed_bytes(batch)
-    assert sum(block.refused.get(Reason.LENGTH, 0) for block in blocks) == 1
+    assert not any(block.refused for block in blocks)
 
 
 def test_directories_and_patterns_name_files_in_the_order_of_their_names(tmp_path: Path):
@@ -194,6 +194,14 @@ def refused(paths: Sequence[Path], **options: int) -> Iterator[str]:
 def test_a_file_that_was_not_finished_is_refused(tmp_path: Path):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     assert "half.parquet is a damaged or cut-off Parquet file" in refused([cut_off(files[0], tmp_path / "half.parquet")])
+
+
+@pytest.mark.parametrize("missing", [1, 3, 20])
+def test_a_framed_file_that_was_not_finished_is_refused(missing: int, tmp_path: Path):
+    """What is there of it must not pass for all of it."""
+    (tmp_path / "half.bin").write_bytes(framed_bytes(people_of(campaign_of(DIRECT), 500))[:-missing])
+    with pytest.raises(StoreError, match=r"half\.bin is a damaged or cut-off file of framed reports: the last one is not whole$"):
+        FileSource([tmp_path / "half.bin"], campaign_of(DIRECT)).parts(3)
 
 
 def test_a_part_that_cannot_be_read_is_refused(tmp_path: Path):

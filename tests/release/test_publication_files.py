@@ -215,7 +215,7 @@ def test_a_directory_that_is_not_there_is_made_with_its_parents(publication: Pub
 
 def test_an_existing_publication_is_refused_and_left(written: Path, publication: Publication):
     before = contents(written)
-    with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use --force$"):
+    with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use force=True$"):
         publication.save(written)
     assert contents(written) == before and names(written.parent) == ["out"]
 

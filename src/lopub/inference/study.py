@@ -49,6 +49,10 @@ class Study:
     """
 
     def __init__(self, data: ReportBatch | Counts) -> None:
+        if not isinstance(data, ReportBatch | Counts):
+            raise DomainError(
+                f"data must be a ReportBatch or Counts, got {type(data).__name__}; ReportBatch.load and Counts.load read files"
+            )
         needed = data.campaign.terms.min_reports
         if not len(data):
             raise TooFewReports("there are no reports to estimate from")

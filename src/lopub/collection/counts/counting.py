@@ -1,10 +1,13 @@
 """One pass over blocks of reports: their counts."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+import numpy as np
+
 from lopub.collection.batch import ReportBatch
+from lopub.collection.batch.repeats import shared_keys
 from lopub.collection.counts.counts import Counts, Slots, spanned
 from lopub.collection.counts.forms import Tables, form_of
 from lopub.collection.progress import Progress, silent
@@ -14,15 +17,40 @@ from lopub.errors import CampaignError, DomainError, Reason, checks_options
 
 @checks_options
 def count(reports: ReportBatch | Iterable[ReportBatch], *, progress: Progress | None = None) -> Counts:
-    """The counts of a batch, or of blocks that come one by one, so that they may be more than memory holds.
+    """The counts of a batch; of several batches in a list, each report once; or of blocks that come one by one out of an
+    iterator, which are let go, so that they may be more than memory holds, and are counted as they come.
 
     progress: told after every block how many reports are counted.
     """
-    told, total = progress or silent, len(reports) if isinstance(reports, ReportBatch) else None
-    blocks = iter([reports] if isinstance(reports, ReportBatch) else reports)
+    blocks = _blocks(reports)
+    told, total = progress or silent, sum(map(len, blocks)) if isinstance(blocks, list) else None
+    return _counted(iter(blocks), told, total)
+
+
+def _blocks(reports: ReportBatch | Iterable[ReportBatch]) -> list[ReportBatch] | Iterator[ReportBatch]:
+    """What there is to count, without what is there twice, as far as that is all in memory."""
+    if isinstance(reports, Iterator):
+        return reports
+    batches = [reports] if isinstance(reports, ReportBatch) else list(reports)
+    for batch in batches:
+        check_reports(batch)
+    several = len({batch.campaign.id for batch in batches}) == 1 and len(batches) > 1
+    if several and len(shared_keys(np.concatenate([batch.digests for batch in batches]))):
+        return [ReportBatch.concatenated(batches)]
+    return batches
+
+
+def check_reports(batch: object) -> None:
+    """Refuse what is not a batch of reports."""
+    if not isinstance(batch, ReportBatch):
+        raise DomainError(f"reports must be a ReportBatch, or several, got {type(batch).__name__}; ReportBatch.load reads a file")
+
+
+def _counted(blocks: Iterator[ReportBatch], told: Progress, total: int | None) -> Counts:
     first = next(blocks, None)
     if first is None:
         raise DomainError("no batches to count")
+    check_reports(first)
     campaign, n_reports, refused = first.campaign, 0, Counter[Reason]()
     slots: list[Slots] = []
     tally = form_of(campaign).tally(campaign)

@@ -25,8 +25,8 @@ PATIENCE = 15
 """Seconds that a cluster has to answer."""
 WITHOUT_WORKERS = 60
 """Seconds that a cluster may be without any worker before we give up: those that died are started again, which takes a while."""
-LOOK, ASK = 0.02, 1.0
-"""Seconds after which we look for what is done, and ask which workers there are."""
+LOOK, LOOKS = 0.02, 50
+"""Seconds after which we look for what is done, and how many times until we ask which workers there are: every second."""
 
 
 class DaskEngine(Engine):
@@ -104,16 +104,15 @@ class DaskEngine(Engine):
 
     def _awaited(self, futures: "list[Future[Any]]") -> "Iterator[Future[Any]]":
         """As they are done; an error where all workers are lost, and none comes back."""
-        left, met = as_completed(list(futures), loop=self._client.loop), time.monotonic()
-        asked = met
+        left, n_looks, n_missed = as_completed(list(futures), loop=self._client.loop), 0, 0
         while not left.is_empty():
             yield from left.next_batch(block=False)
-            now = time.monotonic()
-            if now - asked >= ASK:
-                asked, met = now, now if self._client.nthreads() else met
-            if now - met >= WITHOUT_WORKERS:
-                raise EngineError("engine dask has lost all of its workers, and none came back; they may need more memory")
             time.sleep(LOOK)
+            n_looks += 1
+            if n_looks % LOOKS == 0:
+                n_missed = 0 if self._client.nthreads() else n_missed + 1
+            if n_missed >= WITHOUT_WORKERS:
+                raise EngineError("engine dask has lost all of its workers, and none came back; they may need more memory")
 
     def _fetched(self, futures: "list[Future[Any]]") -> list[Any]:
         """What they gave, in their order. What was lost between its end and now is awaited once more."""

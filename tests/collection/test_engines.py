@@ -88,6 +88,7 @@ def test_counts_do_not_depend_on_how_keys_and_reports_are_spread(
     """Also where the sieve is so small that all reports go through the second exchange."""
     monkeypatch.setattr(LocalEngine, "keys_at_once", keys)
     monkeypatch.setattr(once, "MOST_SIEVE_BITS", bits)
+    monkeypatch.setattr(once, "PART_REPORTS", 150)
     monkeypatch.setattr(once, "RANGE_BYTES", size)
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)

@@ -92,20 +92,29 @@ class CountParts:
     n_ranges: int
 
     def split(self, part: Partition) -> Sent:
-        keys: list[Keys] = []
-        counts = count(self._noted(part.walk(), keys))
-        return Sent(bytes_of_counts(counts), self._parcels(np.concatenate(keys)) if keys else {})
+        parcels: dict[int, bytearray] = {}
+        counts = count(self._noted(part.walk(), parcels))
+        return Sent(bytes_of_counts(counts), {number: bytes(parcels.pop(number)) for number in sorted(parcels)})
 
-    def _noted(self, batches: Iterable[ReportBatch], keys: list[Keys]) -> Iterator[ReportBatch]:
+    def _noted(self, batches: Iterable[ReportBatch], parcels: dict[int, bytearray]) -> Iterator[ReportBatch]:
+        """The batches as they come, while their keys are put into parcels, a million at once: a part has many more where a
+        row group of its file does."""
+        keys: list[Keys] = []
         for batch in batches:
+            yield batch
             if self.n_ranges:
                 keys.append(batch.digests)
-            yield batch
+            if sum(map(len, keys)) >= PART_REPORTS:
+                self._put(keys, parcels)
+        if keys:
+            self._put(keys, parcels)
 
-    def _parcels(self, keys: Keys) -> dict[int, bytes]:
-        """A key that many reports of the part share goes out twice, which is enough to be found."""
-        keys = thinned(keys)
-        return {number: keys[rows].tobytes() for number, rows in by_range(keys, self.n_ranges)}
+    def _put(self, parts: list[Keys], parcels: dict[int, bytearray]) -> None:
+        """A key that many of these reports share goes out twice, which is enough to be found. parts: emptied."""
+        keys = thinned(np.concatenate(parts))
+        parts.clear()
+        for number, rows in by_range(keys, self.n_ranges):
+            parcels.setdefault(number, bytearray()).extend(keys[rows].tobytes())
 
     def merge(self, results: Sequence[bytes]) -> bytes:
         return _merged(results, campaign_from(self.campaign_bytes))

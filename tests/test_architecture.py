@@ -42,7 +42,7 @@ CLOCK_CALLS = {
     *("time.time", "time.time_ns", "time.monotonic"),
     *("datetime.now", "date.today", "datetime.datetime.now"),
 }
-SOCKETS = {("device", "sending"), ("collection", "catalogue", "fetching")}
+SOCKETS = {("device", "sending"), ("collection", "catalogue", "fetching"), ("collection", "engines", "spark_engine")}
 """Modules that open connections, beside the whole of `service` and `cli`."""
 NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib", "xmlrpc"}
 RANDOM = {("contract", "randomness"), ("files",)}
@@ -144,7 +144,8 @@ def test_only_the_device_the_service_and_the_command_line_read_the_clock():
 
 def test_only_sending_the_service_the_command_line_and_the_catalogues_fetching_open_connections():
     """Public tables are downloaded in one module, so that a reader who asks what LoPub sends where has one file to read. It is
-    in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock."""
+    in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock. An
+    engine knocks at the address that it is given, before it starts anything."""
     for place, tree in places():
         if NETWORK & {name.split(".")[0] for name in imported(tree)}:
             assert place[0] in ("service", "cli") or place in SOCKETS, place

@@ -14,6 +14,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Law
 from lopub.errors import CampaignError, NeedsReports
+from lopub.inference.answer_shares import likeliest_shares
 from lopub.inference.contingency import Contingency
 from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, STALLED, TOLERANCE, em_map, run_accelerated, settled
 from lopub.inference.evidence import Evidence, Part
@@ -133,6 +134,11 @@ class AnswerReader(Reader):
 
     def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
+
+    def marginal(self, basis: "Basis", position: int) -> Probabilities:
+        tables = {noise: table.sum(axis=0) for noise, table in _tables(basis.counts, (position,)).items()}
+        keeps = [bulk_of(basis.campaign.mechanism).keep(basis.campaign, position, noise) for noise in tables]
+        return likeliest_shares(np.array(list(tables.values()), dtype=np.float64), np.array(keeps))
 
     def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         return _counted_parts(counts, clique)

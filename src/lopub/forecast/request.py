@@ -16,10 +16,13 @@ from lopub.contract.terms import Terms, terms_from_json
 from lopub.contract.view import AllAttributes, ViewRule
 from lopub.errors import CampaignError, DomainError, StoreError, all_of, checks_options
 from lopub.files import kind_of
-from lopub.forecast.design import AS_GOOD, ranked, usual_designs
+from lopub.forecast.design import ranked, usual_designs
 from lopub.forecast.population import Population
 from lopub.laws import bulk_of
 
+MUCH_BETTER = 0.8
+"""Where nobody says how many people answer, one question a person, which forgoes all dependence, has to be off by no more than
+this share of what pairs are off by."""
 PAPER = "bloom"
 """The paper's mechanism: what its f, bits and hashes ask for."""
 _TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins"}
@@ -206,6 +209,6 @@ def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
     budget."""
     crowd = Population.like_surveys(domain)
     found = ranked(usual_designs(domain.sizes, float(epsilon)), crowd, float(epsilon))
-    able = [design for design, forecast in found if forecast.pairs <= AS_GOOD * found[0][1].pairs]
-    best = min(able, key=str)  # of those that are as good, `direct` has the shortest reports
-    return best.view, best.mechanism
+    of_pairs = [one for one in found if one[0].view.n_alike(len(domain)) != 1] or found
+    best = of_pairs[0] if of_pairs[0][1].pairs * MUCH_BETTER <= found[0][1].pairs else found[0]
+    return best[0].view, best[0].mechanism

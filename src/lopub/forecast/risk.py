@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from lopub.forecast.population import Probabilities
 
@@ -21,7 +20,7 @@ STRENGTHS = np.logspace(-8, 1, 19).tolist()
 CHOOSING = 1.5
 """What it costs to choose the strength from reports, in units of the noise of one degree of freedom, where signal and noise are
 equal (fitted to simulations; `benchmarks/forecasts.py`)."""
-MOST_SHRUNK = 0.3
+MOST_SHRUNK = 0.5
 """The share by which errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They move by half a
 standard error at most (`inference.pseudo_counts`), which would take half of a normal error; what is held at zero gains less."""
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
@@ -53,9 +52,16 @@ def deviation(truth: Probabilities, shift: Probabilities, spread: Probabilities)
     """E |max(X, 0) - truth|, where X is normal around truth + shift."""
     spread = np.maximum(spread, TINY)
     middle, edge = shift / spread, (truth + shift) / spread
-    whole = shift * (2 * ndtr(middle) - 1) + 2 * spread * _density(middle)
-    beyond = spread * _density(edge) - (truth + shift) * ndtr(-edge)  # what lies below zero is held there
+    whole = shift * (2 * _below(middle) - 1) + 2 * spread * _density(middle)
+    beyond = spread * _density(edge) - (truth + shift) * _below(-edge)  # what lies below zero is held there
     return np.asarray(whole - beyond, dtype=np.float64)
+
+
+def _below(x: Probabilities) -> Probabilities:
+    """The chance that a standard normal number lies below."""
+    from scipy.special import ndtr  # loaded here: it takes a moment, and commands that forecast nothing should not wait for it
+
+    return np.asarray(ndtr(x), dtype=np.float64)
 
 
 def _density(x: Probabilities) -> Probabilities:
@@ -70,7 +76,8 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
     variances = variances * (1 - variances / np.maximum((variances * times).sum(axis=1, keepdims=True), TINY))
     sizes = times.sum(axis=1, keepdims=True)
     if shrunk:
-        drowned = variances / np.maximum(variances + (shares - 1 / sizes) ** 2, TINY)
+        away, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - 1 / sizes) ** 2, variances))
+        drowned = noisy / np.maximum(noisy + away, TINY)
         variances = variances * (1 - MOST_SHRUNK * drowned) ** 2
     spread = np.sqrt(variances)
     shift = _level(shares, times, spread)
@@ -89,7 +96,7 @@ def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -
         middle = (low + high) / 2
         mean = shares + middle
         edge = mean / np.maximum(spread, TINY)
-        total = (times * (mean * ndtr(edge) + spread * _density(edge))).sum(axis=1, keepdims=True)
+        total = (times * (mean * _below(edge) + spread * _density(edge))).sum(axis=1, keepdims=True)
         low, high = np.where(total > 1, low, middle), np.where(total > 1, middle, high)
     return np.asarray((low + high) / 2, dtype=np.float64)
 

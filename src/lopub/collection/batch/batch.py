@@ -100,10 +100,10 @@ class ReportBatch:
         """The reports of batches as they come, repeated ones too; each batch is let go before the next one comes."""
         first = next(batches)
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
-        ids, slots = Column(first.ids), Column(first.slots)
-        data, lengths = Column(first.payloads.bytes_used), Column(first.payloads.lengths.astype(np.int32))
+        ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
+        data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
         place = {view: i for i, view in enumerate(first.views)}
-        view_index = Column(first.view_index)
+        view_index = GrowingColumn(first.view_index)
         for batch in batches:
             if batch.campaign.id != campaign.id:
                 raise DomainError("batches of different campaigns cannot be concatenated")
@@ -255,7 +255,7 @@ class ReportBatch:
         return bulk_of(self.campaign.mechanism).cells(self)
 
 
-class Column:
+class GrowingColumn:
     """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice."""
 
     def __init__(self, rows: NDArray[Any]) -> None:

@@ -6,9 +6,9 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Channel
+from lopub.contract.mechanism import Channel, Law
 from lopub.contract.mechanism.hashed import Hashed, HashedChannel
-from lopub.contract.view import Sizes
+from lopub.contract.view import Sample, Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads
 from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
@@ -35,6 +35,11 @@ class HashedBulk(Bulk):
         if LARGEST_SPELT_OUT < largest_pair(sizes) <= Hashed.largest_block:
             yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
 
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """One attribute a person, where one of them is large."""
+        if len(sizes) > 1 and largest_pair(sizes) > LARGEST_SPELT_OUT and max(sizes) <= Hashed.largest_block:
+            yield Design(self.mechanism, Sample(1), True)
+
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[HashedChannel, ...], channels)
         return np.concatenate([_sent(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
@@ -60,9 +65,9 @@ class HashedBulk(Bulk):
         own = [self.bits(channels, at, payloads) for at in range(len(channels))]
         return np.packbits(np.concatenate(own, axis=1), axis=1, bitorder="little")
 
-    def cell_noise(self, channel: Channel) -> CellNoise:
+    def cell_noise(self, law: Law) -> CellNoise:
         """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
-        return independent_noise(channel.law())
+        return independent_noise(law)
 
     def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
         """Cells on one line with the true one fall together, so that which cells make up a class matters: the second moments are

@@ -20,7 +20,8 @@ from lopub.contract.view import Losses, ViewRule, view_from_json
 from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
 from lopub.files import kind_of, write_whole
 
-FORMAT = 1
+PLAIN_FORMAT, FORMAT = 1, 2
+"""Of a campaign whose questions are all asked of everybody, and of one that says more about them."""
 MOST_CODED_VIEWS = 4096
 """Views whose codes are derived, where each view has codes of its own."""
 MOST_TRIED = 2**14
@@ -47,6 +48,9 @@ class Campaign:
     terms: Terms
 
     def __post_init__(self) -> None:
+        if self.domain.has_rules:
+            self.domain.check_questionnaire()
+            object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
         self.view.check(self.domain.sizes, self.jointly)
         check_translations(self.terms.translations.values(), self.domain)
         sizes = self.domain.sizes
@@ -174,8 +178,23 @@ class Campaign:
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
-        alone. In a jointly randomized view that is the whole epsilon, not the smaller figure of a projection."""
-        return max(self._losses_of(self.domain.position(name)), default=Decimal(0))
+        alone, or, where the questionnaire has rules, in it and what follows from it: the rest of its list, and questions that
+        apply or not because of it. In a jointly randomized view that is the whole epsilon, not the smaller figure of a
+        projection."""
+        position = self.domain.position(name)
+        following = self.domain.following(position)
+        if len(following) == 1:
+            return max(self._losses_of(position), default=Decimal(0))
+        if not self.jointly:
+            return self.view.worst(self._losses, len(self.domain), following)
+        return max((loss for each in following for loss in self._losses_around(each)), default=Decimal(0))
+
+    def _losses_around(self, position: int) -> list[Decimal]:
+        """Of every view that covers the attribute, whichever of its attributes differ; randomized jointly."""
+        if not self.mechanism.codes_differ_by_block:
+            return [self.loss] if self.view.covers(position) else []
+        pairs = zip(self._coded_views, self.coded_channels, strict=True)
+        return [channel.law().loss for view, channel in pairs if position in view]
 
     def epsilon_of(self, name: str) -> float:
         """Epsilon of one attribute as a double, rounded up."""
@@ -214,7 +233,7 @@ class Campaign:
             "view": self.view.to_json(),
         }
         parts: dict[str, Json] = {
-            "format": FORMAT,
+            "format": format_of(self.domain),
             "schema": self.domain.to_json(),
             "mechanism": self.mechanism.to_json(),
             "privacy": privacy,
@@ -237,9 +256,11 @@ class Campaign:
     @classmethod
     def _from_json(cls, value: Json) -> Self:
         members = Members(value, "")
-        if (number := members.integer("format")) != FORMAT:
-            raise CampaignError(f"format must be {FORMAT}, got {number}; a newer LoPub may read it")
+        if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
+            raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
         domain = domain_from_json(members.members("schema"))
+        if number != (needed := format_of(domain)):
+            raise CampaignError(f"format must be {needed} for these questions, got {number}")
         privacy = members.members("privacy")
         claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
         if randomize not in ("jointly", "separately"):
@@ -276,6 +297,11 @@ class Campaign:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
         write_whole(Path(path), self.canonical_bytes, force=force)
+
+
+def format_of(domain: Domain) -> int:
+    """The lowest format that can carry these questions."""
+    return PLAIN_FORMAT if domain.is_plain else FORMAT
 
 
 def _within_limits(data: bytes) -> bytes:

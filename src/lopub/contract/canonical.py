@@ -211,7 +211,7 @@ class Members:
         """Refuse members that nobody has taken."""
         if self._left:
             name = min(self._left)
-            raise CampaignError(f"{self.path(name)} is not known to format 1")
+            raise CampaignError(f"{self.path(name)} is not known to format 1 or 2")
 
 
 def text_at(value: Json, where: str) -> str:

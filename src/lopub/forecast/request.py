@@ -1,6 +1,6 @@
 """From a request to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import TypeVar
 from lopub.contract.budget import epsilon_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.canonical import Json, Members, parse
-from lopub.contract.domain import Attribute, Domain
-from lopub.contract.fields import attribute_from_json
+from lopub.contract.domain import Domain, Question
+from lopub.contract.fields import domain_of, question_from_json
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms, terms_from_json
 from lopub.contract.view import AllAttributes, ViewRule
@@ -21,7 +21,7 @@ from lopub.laws import bulk_of
 
 PAPER = "bloom"
 """The paper's mechanism: what its f, bits and hashes ask for."""
-_TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins"}
+_TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins", "none"}
 """The members of a field that only make sense with one another."""
 
 
@@ -106,10 +106,17 @@ def _draft(value: Json) -> tuple[Domain, Terms]:
     attributes = _attributes(members, mistakes)
     terms = _terms(members, mistakes)
     if not mistakes or attributes:
-        _noting(mistakes, lambda: Domain(tuple(attributes)))
+        _noting(mistakes, lambda: _checked(attributes))
     if mistakes or terms is None:
         raise CampaignError(all_of(mistakes, "the draft"))
-    return Domain(tuple(attributes)), terms
+    return domain_of(attributes), terms
+
+
+def _checked(questions: Sequence[Question]) -> Domain:
+    """The domain of these questions, whose rules hold together."""
+    domain = domain_of(questions)
+    domain.check_questionnaire()
+    return domain
 
 
 Result = TypeVar("Result")
@@ -124,7 +131,7 @@ def _noting(mistakes: list[str], read: Callable[[], Result], prefix: str = "") -
         return None
 
 
-def _attributes(members: Members, mistakes: list[str]) -> list[Attribute]:
+def _attributes(members: Members, mistakes: list[str]) -> list[Question]:
     """The fields that can be; what is wrong with the others goes to the mistakes, by name."""
     schema = _noting(mistakes, lambda: members.members("schema"))
     fields = _noting(mistakes, lambda: schema.items("fields")) if schema is not None else None
@@ -134,17 +141,17 @@ def _attributes(members: Members, mistakes: list[str]) -> list[Attribute]:
     return [attribute for attribute in found if attribute is not None]
 
 
-def _attribute(item: Json, where: str, mistakes: list[str]) -> Attribute | None:
+def _attribute(item: Json, where: str, mistakes: list[str]) -> Question | None:
     """A field. Members that hang together are read together, every other one alone."""
     if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
-        return _noting(mistakes, lambda: attribute_from_json(item, where))
+        return _noting(mistakes, lambda: question_from_json(item, where))
     before, prefix = len(mistakes), f"field {name!r}: "
     together = {key: value for key, value in item.items() if key in _TOGETHER}
-    _noting(mistakes, lambda: attribute_from_json(together, ""), prefix)
+    _noting(mistakes, lambda: question_from_json(together, ""), prefix)
     for key in sorted(set(item) - set(together)):
         alone: Json = {"name": "alone", "type": "boolean", key: item[key]}
-        _noting(mistakes, lambda alone=alone: attribute_from_json(alone, ""), prefix)  # type: ignore[misc]
-    return attribute_from_json(item, where) if len(mistakes) == before else None
+        _noting(mistakes, lambda alone=alone: question_from_json(alone, ""), prefix)  # type: ignore[misc]
+    return question_from_json(item, where) if len(mistakes) == before else None
 
 
 def _terms(members: Members, mistakes: list[str]) -> Terms | None:

@@ -3,10 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lopub.inference.joint import Probabilities, avd, product_of, raked
 
 SWEEPS = 30
 """Noisy pairs can contradict each other, and raking then goes round for ever: this often is enough where they do not."""
+MASKED_SWEEPS = 100
+"""Where cells are ruled out, the product that raking starts from is farther away."""
 TOLERANCE = 1e-5
 """Largest difference of a cell at which a clique's pairs are met."""
 
@@ -30,9 +35,16 @@ class Constraints:
         return max((avd(margin_of(joint, axes), margin) for axes, margin in self.margins.items()), default=0.0)
 
 
-def maximum_entropy(marginals: Sequence[Probabilities], constraints: Constraints) -> Probabilities:
-    """Raked from the product of marginals, which keeps the entropy largest."""
-    return constraints.met(product_of(marginals))
+def maximum_entropy(
+    marginals: Sequence[Probabilities], constraints: Constraints, possible: NDArray[np.bool_] | None = None
+) -> Probabilities:
+    """Raked from the product of marginals, which keeps the entropy largest. possible: the cells that can be above zero; all
+    unless given."""
+    product = product_of(marginals)
+    if possible is None:
+        return constraints.met(product)
+    kept = np.where(possible, product, 0.0)
+    return constraints.met(kept / kept.sum(), sweeps=MASKED_SWEEPS)
 
 
 def margin_of(joint: Probabilities, axes: Axes) -> Probabilities:

@@ -1,6 +1,6 @@
 """JunctionTree + clique joints -> Dataset (Algorithm 6)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,12 @@ from lopub.collection.dataset import Codes, Dataset
 from lopub.contract.domain import Clique, Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import SUM_TOLERANCE, Probabilities
+from lopub.laws.questionnaire import contradicting
 from lopub.model.junction import JunctionTree
 
 Cells = NDArray[np.int64]
+REDRAWN, FEWEST_REDRAWN = 100, 64
+"""How often records that contradict the questionnaire are drawn anew, and how many more than are needed, at least."""
 
 
 def synthesize(
@@ -32,8 +35,19 @@ def synthesize(
     clique, given its separator, are within one of those expected. The rows are in random order either way.
     """
     _check(tree, joints, domain, n_rows)
+    codes = _drawn(tree, joints, domain, n_rows, rng, _stratified if stratified else _independent)
+    if domain.has_rules:
+        _redraw(codes, lambda n: _drawn(tree, joints, domain, n, rng, _independent), domain, rng)
+    return Dataset(domain, codes)
+
+
+Draw = Callable[[Probabilities, Cells, np.random.Generator], Cells]
+
+
+def _drawn(
+    tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int, rng: np.random.Generator, draw: Draw
+) -> Codes:
     codes = np.empty((n_rows, len(domain)), dtype=np.uint16, order="F")
-    draw = _stratified if stratified else _independent
     for clique, separator, joint in zip(tree.cliques, tree.separators, joints, strict=True):
         rest = tuple(position for position in clique if position not in separator)
         given = _cells(codes, separator, domain.sizes)
@@ -41,7 +55,24 @@ def synthesize(
         shape = tuple(domain.sizes[position] for position in rest)
         for position, column in zip(rest, np.unravel_index(drawn, shape), strict=True):
             codes[:, position] = column
-    return Dataset(domain, codes)
+    return codes
+
+
+def _redraw(codes: Codes, draw: Callable[[int], Codes], domain: Domain, rng: np.random.Generator) -> None:
+    """Replace records that contradict the questionnaire, in place, by others of the same model. Cliques rule out what they can,
+    so that few remain: those with more ticks in a list than it allows, of which no clique holds all options."""
+    wrong = np.flatnonzero(contradicting(domain, codes))
+    good = np.setdiff1d(np.arange(len(codes)), wrong, assume_unique=True)
+    for _ in range(REDRAWN):
+        if not len(wrong):
+            return
+        fresh = draw(min(len(codes), 2 * len(wrong) + FEWEST_REDRAWN))
+        fresh = fresh[~contradicting(domain, fresh)][: len(wrong)]
+        codes[wrong[: len(fresh)]] = fresh
+        good, wrong = np.concatenate([good, wrong[: len(fresh)]]), wrong[len(fresh) :]
+    if not len(good):
+        raise DomainError("no synthetic record agrees with the questionnaire; are its conditions and lists as they should be?")
+    codes[wrong] = codes[rng.choice(good, len(wrong))]
 
 
 def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int) -> None:

@@ -188,7 +188,11 @@ def test_listed_names_out_of_domain_order_are_refused():
         ("schema/fields", {}, "schema.fields must be a list"),
         ("schema/fields", [], "a domain needs 1 to 4,096 attributes, got 0"),
         ("schema/fields/0", 1, "schema.fields[0] must be an object"),
-        ("schema/fields/0/type", "text", "schema.fields[0].type must be one of string, boolean, integer, number, list"),
+        (
+            "schema/fields/0/type",
+            "text",
+            "schema.fields[0].type must be one of string, boolean, integer, number, list, date, time, datetime",
+        ),
         ("schema/fields/0/name", None, "schema.fields[0].name is missing"),
         ("schema/fields/0/name", "", "an attribute's name must be a non-empty text"),
         ("schema/fields/0/name", "smoker", "a domain lists the same attribute twice"),

@@ -26,7 +26,8 @@ from lopub import (
 )
 from lopub.contract.mechanism import Bloom, Direct, Subset, Unary, bits_for, hashes_for
 from lopub.forecast.design import ranked, usual_designs
-from lopub.forecast.request import best_known, draft_from_file
+from lopub.forecast.draft import draft_from_file
+from lopub.forecast.request import best_known
 from lopub.laws.designs import fill_cells
 
 TERMS = Terms(name="t")
@@ -341,7 +342,7 @@ def test_a_draft_may_leave_out_what_goes_without_saying(tmp_path):
         ('{"schema": {"fields": []}, "name": "t"}', "a domain needs 1 to 4,096 attributes, got 0"),
         (
             '{"name": "t", "schema": {"fields": [{"type": "text"}]}}',
-            r"schema\.fields\[0\]\.type must be one of string, boolean, integer, number, list",
+            r"schema\.fields\[0\]\.type must be one of string, boolean, integer, number, list, date, time, datetime",
         ),
         ("{", "no valid JSON at line 1, column 2"),
         (
@@ -390,7 +391,7 @@ def test_all_mistakes_of_a_draft_are_told_at_once_by_field_name(tmp_path):
         "- field 'drink': title must be a text",
         "- attribute 'age' has the minimum 60 above the maximum 25",
         "- attribute 'pay' has bin edges out of order; each must be above the one before",
-        "- field 'shoe': type must be one of string, boolean, integer, number, list",
+        "- field 'shoe': type must be one of string, boolean, integer, number, list, date, time, datetime",
         "- field 'hat': constraints.minimum is missing",
         "- schema.fields[7] must be an object",
         "- name must be 1 to 100 small letters, digits, dots, hyphens or underscores, the first a letter or digit",

@@ -21,9 +21,10 @@ from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
 from lopub.errors import CampaignError, DomainError
+from lopub.forecast.draft import draft_from_file
 from lopub.forecast.expectation import expected
 from lopub.forecast.poisoning import most_exposed
-from lopub.forecast.request import CampaignRequest, draft_from_file, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 
 REFERENCE_PEOPLE = 10_000
 ID_DIGITS = 64

@@ -14,7 +14,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.errors import TooFewReports
-from lopub.forecast.request import FinishedCampaign, draft_from_file
+from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.inference.joint import JointDistribution
 from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
 from lopub.planning import plan as planned

@@ -10,6 +10,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any, Self
 
@@ -291,6 +292,8 @@ def _index(attribute: Attribute, value: Value) -> int:
 
 def _index_of_value(attribute: Attribute, value: Any) -> int:
     """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
+    if isinstance(value, date | time):  # a datetime is a date
+        value = value.isoformat(timespec="seconds") if isinstance(value, datetime | time) else value.isoformat()
     if isinstance(value, str):
         return _index_of_text(attribute, value)
     if attribute.type == "string" and value is not None:

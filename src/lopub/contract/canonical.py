@@ -65,15 +65,17 @@ def parse_canonical(data: bytes) -> Json:
     return value
 
 
-def parse(data: bytes) -> Json:
-    """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C."""
-    value = _loaded(data)
+def parse(data: bytes, *, decimals: bool = False) -> Json:
+    """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C. decimals: take them,
+    as the texts that they are spelt with."""
+    value = _loaded(data, str if decimals else _no_float)
     return value if are_normalized(_texts_within(value)) else _normalized(value)
 
 
-def _loaded(data: bytes) -> Json:
+def _loaded(data: bytes, of_decimal: Callable[[str], Any] | None = None) -> Json:
+    decimal = of_decimal or _no_float
     try:
-        value: Json = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float)
+        value: Json = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=decimal, parse_constant=_no_float)
         return value
     except UnicodeDecodeError:
         raise CampaignError("a campaign must be UTF-8 text") from None

@@ -23,6 +23,7 @@ from lopub.contract.attribute import (
 from lopub.contract.binned import Binned
 from lopub.contract.canonical import Json
 from lopub.contract.condition import Comparison, Condition
+from lopub.contract.dated import Dated
 from lopub.contract.texts import one_line
 from lopub.contract.tick_list import Option, TickList
 from lopub.errors import CampaignError, DomainError, all_of
@@ -149,29 +150,35 @@ class Domain:
 
     def check_questionnaire(self) -> None:
         """Refuse conditions on anything but earlier answers, or on answers that are not there, and lists that are torn apart."""
+        for _, mistake in self.questionnaire_mistakes():
+            raise CampaignError(mistake)
+
+    def questionnaire_mistakes(self) -> Iterator[tuple[str, str]]:
+        """(question, what is wrong) of every condition, and of lists."""
         seen: set[str] = set()
         for question in self.questions:
             for comparison in question.only_if.comparisons() if question.only_if else ():
-                self._check_comparison(question.name, comparison, seen)
+                if (mistake := self._comparison_mistake(comparison, seen)) is not None:
+                    yield question.name, f"the condition of {question.name!r}{mistake}"
             own = question.options if isinstance(question, TickList) else (question,)
             if self.attributes[len(seen) : len(seen) + len(own)] != own:
-                raise CampaignError(f"list {question.name!r} must stand with all its options in order, and only there")
+                yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
             seen.update(one.name for one in own)
-        if len({one.name for one in self.questions} | {*self.names}) < len(self.questions) + sum(map(len, self.lists)):
-            raise CampaignError("a list has the name of another question")
+            if isinstance(question, TickList) and question.name in self:
+                yield question.name, f"list {question.name!r} has the name of another question"
 
-    def _check_comparison(self, name: str, comparison: Comparison, seen: set[str]) -> None:
-        where = f"the condition of {name!r}"
+    def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
         if comparison.attribute not in seen:
             why = "does not stand before it" if comparison.attribute in self else "is not asked, or has no such option"
             lists = {one.name for one in self.questions if isinstance(one, TickList)}
             if comparison.operator != "includes" and comparison.field in lists:
                 why = "is a list, of which one option can be asked, by includes"
-            raise CampaignError(f"{where} looks at {comparison.field!r}, which {why}")
+            return f" looks at {comparison.field!r}, which {why}"
         try:
             self.accepted(comparison)
         except DomainError as error:
-            raise CampaignError(f"{where}: {error}") from None
+            return f": {error}"
+        return None
 
     # ---- records
 
@@ -252,6 +259,7 @@ __all__ = [
     "Binned",
     "Boolean",
     "Categorical",
+    "Dated",
     "Domain",
     "IntegerRange",
     "Option",

@@ -5,16 +5,19 @@ must not. The loader sees to that: it refuses bytes that it would not write itse
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from lopub.contract.canonical import Json, Members, decimal_text, text_at
 from lopub.contract.condition import condition_from_json
+from lopub.contract.dated import TYPES
 from lopub.contract.domain import (
     MOST_ATTRIBUTES,
     Attribute,
     Binned,
     Boolean,
     Categorical,
+    Dated,
     Domain,
     IntegerRange,
     Question,
@@ -112,6 +115,11 @@ def _binned(members: Members, constraints: Members, common: Common) -> Attribute
     return attribute
 
 
+def _dated(kind: str, members: Members, constraints: Members, common: Common) -> Attribute:
+    first, last = constraints.text("minimum", ""), constraints.text("maximum", "")
+    return Dated(kind=kind, period=members.text("period"), first=first, last=last, **common)
+
+
 def _decimal(value: Json, where: str, i: int | None = None) -> str:
     """A decimal is a text; a draft may give an integer. i: its number in the list at this place."""
     if isinstance(value, str):
@@ -129,4 +137,5 @@ _READERS: dict[str, Callable[[Members, Members, Common], Question]] = {
     "integer": _integer,
     "number": _binned,
     "list": _list,
+    **{kind: partial(_dated, kind) for kind in TYPES},
 }

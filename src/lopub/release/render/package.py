@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lopub.contract.domain import NOT_APPLICABLE, Attribute, Binned
+from lopub.contract.domain import NOT_APPLICABLE, Attribute, Binned, Dated
 from lopub.release.render.card import model_card
 from lopub.release.render.deployment import deployment_yaml
 from lopub.release.render.tables import as_json
@@ -101,19 +101,22 @@ def field_of(attribute: Attribute, *, is_drawn: bool = False) -> Field:
     if attribute.only_if is not None:  # the rule itself stands in the campaign; here, what a cell can hold
         field = {key: value for key, value in field.items() if key != "onlyIf"}
         field |= {"constraints": field["constraints"] | constraints, "missingValues": ["", NOT_APPLICABLE]}
-    if not isinstance(attribute, Binned):
+    if not isinstance(attribute, Binned | Dated):
         return field
-    if is_drawn and not attribute.is_open:
+    if isinstance(attribute, Dated):
+        is_drawn = False
+    elif is_drawn and not attribute.is_open:
         bounds = {"minimum": attribute.bounds[0], "maximum": attribute.bounds[-1]}
         return field | {"constraints": constraints | bounds}
     if is_drawn:
         return field | {"constraints": constraints}
     texts = list(attribute.answer_texts)
-    return field | {
+    ordered = attribute.ordered
+    return {key: value for key, value in field.items() if key != "period"} | {
         "type": "string",
         "constraints": constraints | {"enum": texts},
         "categories": texts,
-        "categoriesOrdered": True,
+        "categoriesOrdered": ordered,
     }
 
 

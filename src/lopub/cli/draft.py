@@ -1,0 +1,68 @@
+"""`lopub draft`: begin a draft, check one."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lopub.cli.campaign import name_of
+from lopub.cli.console import print_json, say
+from lopub.cli.options import AsJson, Force
+from lopub.cli.outputs import check_file
+from lopub.errors import CampaignError
+from lopub.files import write_whole
+from lopub.forecast.advice import advice_on
+from lopub.forecast.draft import Draft, Mistake, read_draft
+from lopub.forecast.draft_template import template
+
+app = typer.Typer(no_args_is_help=True, help="Begin, check and import drafts of campaigns.", rich_markup_mode="markdown")
+
+DraftFile = Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)]
+
+
+@app.command()
+def new(
+    output: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the draft.", show_default=False)],
+    force: Force = False,
+) -> None:
+    """Write a draft with one question of every kind, and comments that say what to change.
+
+    Example: `lopub draft new survey.json`
+
+    More: docs/questionnaires.md
+    """
+    check_file(output, force=force)
+    write_whole(output, template(name_of(output.with_suffix(""))).encode(), force=force)
+    say(f"written: {output}")
+
+
+@app.command()
+def check(path: DraftFile, as_json: AsJson = False) -> None:
+    """List every mistake in a draft and every piece of advice, by field and line. Exit code 1 if there is a mistake.
+
+    Example: `lopub draft check survey.json`
+
+    More: docs/questionnaires.md
+    """
+    draft = read_draft(path)
+    advice = advice_on(draft)
+    if as_json:
+        print_json({"mistakes": _listed(draft, draft.mistakes), "advice": _listed(draft, advice)})
+    for mistake in () if as_json else draft.mistakes:
+        say(f"mistake: {_placed(draft, mistake)}")
+    for mistake in () if as_json else advice:
+        say(f"advice: {_placed(draft, mistake)}")
+    if draft.mistakes:
+        mistakes = "a mistake" if len(draft.mistakes) == 1 else f"{len(draft.mistakes)} mistakes"
+        raise CampaignError(f"{path} has {mistakes}")
+    if not as_json:
+        say(f"ok: {path} can be made into a campaign")
+
+
+def _placed(draft: Draft, mistake: Mistake) -> str:
+    line = draft.line_of(mistake)
+    return mistake.text if line is None else f"line {line}: {mistake.text}"
+
+
+def _listed(draft: Draft, mistakes: tuple[Mistake, ...] | list[Mistake]) -> list[dict[str, Any]]:
+    return [{"line": draft.line_of(mistake), "text": mistake.text} for mistake in mistakes]

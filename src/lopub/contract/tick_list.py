@@ -60,6 +60,11 @@ class TickList:
         return tuple(Option.of(self, value) for value in self.values)
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """What translations may label: the options, and those candidates of theirs that are no answers."""
+        return self.values + self.options[0].texts[2:]
+
+    @property
     def missing_index(self) -> int | None:
         """The candidate of every option where the list is not answered."""
         return self.options[0].missing_index

@@ -339,11 +339,11 @@ def _ruled(study: Study, known: Sequence[Pair]) -> list[Pair]:
 
 
 def _cells_of_rules(study: Study) -> int:
-    """Cells of the largest clique that the questionnaire's rules alone make; 1 where that would be too many to hold."""
+    """Cells of the largest clique that the questionnaire's rules alone make; 0 where it has none."""
     rules = GrowingGraph(study.domain.sizes, MOST_CLIQUE_CELLS)
     for edge in study.support.edges:
         rules.offer(*edge)
-    return max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques) if study.support.edges else 1
+    return max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques) if study.support.edges else 0
 
 
 def _promising(study: Study, known: Margins, pairs: Sequence[Pair]) -> list[Pair]:

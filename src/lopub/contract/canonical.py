@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, NoReturn, TypeVar
 
 from lopub.contract.texts import are_normalized, normalize
-from lopub.errors import CampaignError, DomainError
+from lopub.errors import CampaignError, DomainError, Refusal, refusing
 from lopub.files import members_once
 
 LARGEST_INTEGER = 2**53 - 1
@@ -56,12 +56,14 @@ def canonical_bytes(value: Json) -> bytes:
 
 def parse_canonical(data: bytes) -> Json:
     """The value of canonical bytes; refuses any other spelling of it."""
-    value = _loaded(data)
-    texts = _texts_within(value)
-    if canonical_bytes(value) != data or not are_normalized(texts):
-        raise CampaignError(
-            "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"
-        )
+    with refusing(Refusal.JSON):
+        value = _loaded(data)
+        is_normal = are_normalized(_texts_within(value))
+    with refusing(Refusal.CANONICAL):
+        if canonical_bytes(value) != data or not is_normal:
+            raise CampaignError(
+                "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"
+            )
     return value
 
 

@@ -1,5 +1,6 @@
 """`lopub draft`: begin a draft, check one."""
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,13 +8,14 @@ import typer
 
 from lopub.cli.campaign import name_of
 from lopub.cli.console import print_json, say
-from lopub.cli.options import AsJson, Force
-from lopub.cli.outputs import check_file
+from lopub.cli.options import OUTPUT, AsJson, Force
+from lopub.cli.outputs import check_file, check_unread
 from lopub.errors import CampaignError
 from lopub.files import write_whole
 from lopub.forecast.advice import advice_on
 from lopub.forecast.draft import Draft, Mistake, read_draft
 from lopub.forecast.draft_template import template
+from lopub.forecast.xlsform import draft_from_xlsform
 
 app = typer.Typer(no_args_is_help=True, help="Begin, check and import drafts of campaigns.", rich_markup_mode="markdown")
 
@@ -57,6 +59,35 @@ def check(path: DraftFile, as_json: AsJson = False) -> None:
         raise CampaignError(f"{path} has {mistakes}")
     if not as_json:
         say(f"ok: {path} can be made into a campaign")
+
+
+@app.command("from-xlsform")
+def from_xlsform(
+    form: Annotated[
+        Path, typer.Argument(metavar="FORM", help="An XLSForm: a .xlsx file with a sheet survey.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the draft.", show_default=False)],
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Make a draft from an XLSForm, the spreadsheet of field surveys, and list what is left to do by hand.
+
+    Example: `lopub draft from-xlsform household.xlsx -o household.json`
+
+    More: docs/questionnaires.md
+    """
+    check_file(output, force=force)
+    check_unread(output, [form])
+    draft, n_questions, left_out = draft_from_xlsform(form)
+    listed = "".join(f"// {line}\n" for line in ["To be seen to by hand:", *left_out] if left_out)
+    text = json.dumps(draft, ensure_ascii=False, indent=2)
+    write_whole(output, f"{listed}{text}\n".encode(), force=force)
+    if as_json:
+        print_json({"output": str(output), "n_questions": n_questions, "left_out": left_out})
+        return
+    for line in left_out:
+        say(f"by hand: {line}")
+    say(f"written: {output}, {n_questions} questions")
 
 
 def _placed(draft: Draft, mistake: Mistake) -> str:

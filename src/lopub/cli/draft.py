@@ -1,13 +1,14 @@
 """`lopub draft`: begin a draft, check one."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lopub.cli.campaign import name_of
-from lopub.cli.console import print_json, say
+from lopub.cli.console import print_json, say, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_file, check_unread
 from lopub.errors import CampaignError
@@ -19,28 +20,29 @@ from lopub.forecast.xlsform import draft_from_xlsform
 
 app = typer.Typer(no_args_is_help=True, help="Begin, check and import drafts of campaigns.", rich_markup_mode="markdown")
 
+Output = Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the draft.", show_default=False)]
 DraftFile = Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)]
 
 
 @app.command()
-def new(
-    output: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the draft.", show_default=False)],
-    force: Force = False,
-) -> None:
+def new(output: Output, as_json: AsJson = False, force: Force = False) -> None:
     """Write a draft with one question of every kind, and comments that say what to change.
 
-    Example: `lopub draft new survey.json`
+    Example: `lopub draft new -o survey.json`
 
     More: docs/questionnaires.md
     """
     check_file(output, force=force)
-    write_whole(output, template(name_of(output.with_suffix(""))).encode(), force=force)
-    say(f"written: {output}")
+    name = name_of(output.with_suffix(""))
+    write_whole(output, template(name).encode(), force=force)
+    tell({"name": name, "output": str(output)}, f"written: {output}", as_json=as_json)
 
 
 @app.command()
 def check(path: DraftFile, as_json: AsJson = False) -> None:
-    """List every mistake in a draft and every piece of advice, by field and line. Exit code 1 if there is a mistake.
+    """List every mistake in a draft and every piece of advice, by field and line.
+
+    Without --json, a draft with mistakes is refused once they are listed.
 
     Example: `lopub draft check survey.json`
 
@@ -50,15 +52,14 @@ def check(path: DraftFile, as_json: AsJson = False) -> None:
     advice = advice_on(draft)
     if as_json:
         print_json({"mistakes": _listed(draft, draft.mistakes), "advice": _listed(draft, advice)})
-    for mistake in () if as_json else draft.mistakes:
-        say(f"mistake: {_placed(draft, mistake)}")
-    for mistake in () if as_json else advice:
-        say(f"advice: {_placed(draft, mistake)}")
+        return
+    for heading, found in (("mistake", draft.mistakes), ("advice", advice)):
+        for one in found:
+            say(f"{heading}: {_placed(draft, one)}")
     if draft.mistakes:
         mistakes = "a mistake" if len(draft.mistakes) == 1 else f"{len(draft.mistakes)} mistakes"
         raise CampaignError(f"{path} has {mistakes}")
-    if not as_json:
-        say(f"ok: {path} can be made into a campaign")
+    say(f"ok: {path} can be made into a campaign")
 
 
 @app.command("from-xlsform")
@@ -66,7 +67,7 @@ def from_xlsform(
     form: Annotated[
         Path, typer.Argument(metavar="FORM", help="An XLSForm: a .xlsx file with a sheet survey.", show_default=False)
     ],
-    output: Annotated[Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the draft.", show_default=False)],
+    output: Output,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -95,5 +96,5 @@ def _placed(draft: Draft, mistake: Mistake) -> str:
     return mistake.text if line is None else f"line {line}: {mistake.text}"
 
 
-def _listed(draft: Draft, mistakes: tuple[Mistake, ...] | list[Mistake]) -> list[dict[str, Any]]:
+def _listed(draft: Draft, mistakes: Sequence[Mistake]) -> list[dict[str, Any]]:
     return [{"line": draft.line_of(mistake), "text": mistake.text} for mistake in mistakes]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from lopub.contract.condition import Comparison
-from lopub.contract.domain import Attribute, Domain, IntegerRange, Question, TickList
+from lopub.contract.domain import Attribute, Dated, Domain, IntegerRange, Question, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
 from lopub.forecast.draft import Draft, Mistake
@@ -39,6 +39,8 @@ def _on_size(question: Attribute) -> Iterator[str]:
     n = len(question.answer_texts)
     if isinstance(question, IntegerRange) and n > MANY_ANSWERS:
         yield f"field {question.name!r} has {n:,} whole numbers, each an answer of its own; ask for a number in bins instead"
+    elif isinstance(question, Dated) and n > MANY_ANSWERS:
+        yield f"field {question.name!r} has {n:,} periods; with noise, few of them can be told apart: use longer ones"
     elif n > MANY_ANSWERS:
         yield f"field {question.name!r} has {n:,} answers; with noise, few of them can be told apart: join some, or add other"
 

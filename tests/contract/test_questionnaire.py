@@ -105,6 +105,10 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
         (Comparison("reads", "equals", ("books",)), "which is a list, of which one option can be asked, by includes"),
         (Comparison("reads", "includes", ("comics",)), "is not asked, or has no such option"),
         (Comparison("job", "includes", (True,)), "is not asked, or has no such option"),
+        (
+            Both((Comparison("job", "equals", (True,)), Comparison("job", "equals", (1,)))),
+            "attribute 'job' takes true or false, got int",
+        ),
     ],
 )
 def test_a_campaign_refuses_a_condition_that_cannot_be_evaluated(condition, message):

@@ -56,19 +56,26 @@ class Binned(Attribute):
         return self.answer_texts
 
     def _compared(self, value: Value) -> int:
-        if value not in self.answer_texts:
+        if value not in self._place_of_text:
             raise DomainError(f"attribute {self.name!r} is binned, so that only its bins can be named: {few(self.answer_texts)}")
-        return self.answer_texts.index(str(value))
+        return self._place_of_text[str(value)]
+
+    @cached_property
+    def _place_of_text(self) -> dict[str, int]:
+        return {text: place for place, text in enumerate(self.answer_texts)}
+
+    @cached_property
+    def _place_of_inner_edge(self) -> dict[str, int]:
+        return {edge: place for place, edge in enumerate(self.edges[1:-1], start=1)}
 
     def _side(self, operator: str, value: Value) -> range:
         """Bins are closed on the right: a number above an edge, or at most an edge, can be told; one below it cannot."""
-        inner = self.edges[1:-1]
-        if operator not in ("above", "atMost") or value not in inner:
+        if operator not in ("above", "atMost") or value not in self._place_of_inner_edge:
             raise DomainError(
                 f"attribute {self.name!r} is binned and can only be compared by above or atMost,"
-                f" at one of its inner bin edges ({few(inner) or 'none'})"
+                f" at one of its inner bin edges ({few(self.edges[1:-1]) or 'none'})"
             )
-        at = self.edges.index(str(value))
+        at = self._place_of_inner_edge[str(value)]
         return range(at) if operator == "atMost" else range(at, self._n_answers)
 
     @cached_property
@@ -94,9 +101,9 @@ class Binned(Attribute):
         return len(self.edges) - 1
 
     def _index_of_label(self, label: str) -> int:
-        if label not in self.answer_texts:
+        if label not in self._place_of_text:
             raise self._wrong_type("a number or one of its bins", label)
-        return self.answer_texts.index(label)
+        return self._place_of_text[label]
 
     def _parsed(self, text: str) -> Value:
         if text[0] in "[(":

@@ -7,7 +7,7 @@ from datetime import MAXYEAR, date, datetime, time, timedelta
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.contract.attribute import MOST_CANDIDATES, Attribute, Value
+from lopub.contract.attribute import Attribute, Value
 from lopub.contract.canonical import Json
 from lopub.errors import DomainError
 
@@ -75,7 +75,8 @@ class Dated(Attribute):
             raise DomainError(f"attribute {self.name!r} must have a period that a {self.kind} lies in: {allowed}")
         if self.period in CYCLES and (self.first or self.last):
             raise DomainError(f"attribute {self.name!r} has a period that comes again; it takes no minimum and no maximum")
-        _ = self.answer_texts
+        if self.period not in CYCLES and self._start > self._end:
+            raise DomainError(f"attribute {self.name!r} has the minimum {self.first} behind the maximum {self.last}")
         super().__post_init__()
 
     @property
@@ -94,14 +95,25 @@ class Dated(Attribute):
     def answer_texts(self) -> tuple[str, ...]:
         if self.period in CYCLES:
             return CYCLES[self.period]
-        start, end = (first_day(self.period, text, self.name, key) for key, text in self._bounds.items())
-        if start > end:
-            raise DomainError(f"attribute {self.name!r} has the minimum {self.first} behind the maximum {self.last}")
-        return tuple(_periods(self.period, start, end, self.name))
+        return tuple(_periods(self.period, self._start, self._end))
 
     @property
-    def _bounds(self) -> dict[str, str]:
-        return {"minimum": self.first, "maximum": self.last}
+    def _n_answers(self) -> int:
+        """Counted, not listed: a campaign from a stranger may ask for very many."""
+        if self.period in CYCLES:
+            return len(CYCLES[self.period])
+        if self.period == "week":
+            return (self._end - self._start).days // 7 + 1
+        months = 12 * (self._end.year - self._start.year) + self._end.month - self._start.month
+        return months // {"year": 12, "quarter": 3, "month": 1}[self.period] + 1
+
+    @cached_property
+    def _start(self) -> date:
+        return first_day(self.period, self.first, self.name, "minimum")
+
+    @cached_property
+    def _end(self) -> date:
+        return first_day(self.period, self.last, self.name, "maximum")
 
     @cached_property
     def _place_of(self) -> dict[str, int]:
@@ -183,12 +195,10 @@ def first_day(period: str, text: str, name: str, key: str) -> date:
         raise DomainError(f"attribute {name!r} needs a {key} that is a {period} such as {shape}") from None
 
 
-def _periods(period: str, start: date, end: date, name: str) -> Iterator[str]:
+def _periods(period: str, start: date, end: date) -> Iterator[str]:
     step = {"year": 366, "quarter": 92, "month": 31, "week": 7}[period]
-    written, day, n = SPAN_TEXTS[period], start, 0
+    written, day = SPAN_TEXTS[period], start
     while day <= end:
-        if (n := n + 1) > MOST_CANDIDATES:
-            raise DomainError(f"attribute {name!r} spans more than {MOST_CANDIDATES:,} periods; use longer ones")
         yield written(day)
         later = day + timedelta(days=step)
         day = later if period == "week" else _begin(period, later)

@@ -122,30 +122,35 @@ class Domain:
 
     def accepted(self, comparison: Comparison) -> Accepted:
         """The candidates of its attribute for which a comparison holds."""
-        if comparison not in self._accepted:
-            self._accepted[comparison] = self[comparison.attribute].accepted(comparison)
-        return self._accepted[comparison]
+        key = (comparison, *map(type, comparison.values))  # 1 and true are equal to Python
+        if key not in self._accepted:
+            self._accepted[key] = self[comparison.attribute].accepted(comparison)
+        return self._accepted[key]
 
     @cached_property
-    def _accepted(self) -> dict[Comparison, Accepted]:
+    def _accepted(self) -> dict[tuple[object, ...], Accepted]:
         return {}
 
     def following(self, position: int) -> Clique:
         """The attribute, the rest of its list, and all that applies or not because of these: what may differ with it."""
-        return self._followers.get(position, (position,)) if self.has_rules else (position,)
+        if not self.has_rules:
+            return (position,)
+        return tuple(place for place in range(len(self)) if self._followers[position] >> place & 1)
 
     @cached_property
-    def _followers(self) -> dict[int, Clique]:
-        """From the last question to the first, each with its own followers and theirs."""
-        found: dict[int, Clique] = {}
-        readers: dict[str, set[int]] = {}
+    def _followers(self) -> dict[int, int]:
+        """From the last question to the first, each with its own followers and theirs; sets as the bits of integers."""
+        found: dict[int, int] = {}
+        readers: dict[str, int] = {}
         for question in reversed(self.questions):
             options = question.options if isinstance(question, TickList) else (question,)
-            own = set(self.positions(option.name for option in options))
-            every = own.union(*(readers.get(option.name, set()) for option in options))
-            found.update(dict.fromkeys(own, tuple(sorted(every))))
+            own = self.positions(option.name for option in options)
+            every = sum(1 << position for position in own)
+            for option in options:
+                every |= readers.get(option.name, 0)
+            found.update(dict.fromkeys(own, every))
             for name in question.only_if.attributes if question.only_if else ():
-                readers.setdefault(name, set()).update(every)
+                readers[name] = readers.get(name, 0) | every
         return found
 
     def check_questionnaire(self) -> None:

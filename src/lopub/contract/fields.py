@@ -43,6 +43,8 @@ def domain_of(questions: Iterable[Question]) -> Domain:
     attributes: list[Attribute] = []
     for question in questions:
         attributes += question.options if isinstance(question, TickList) else [question]
+        if len(attributes) > MOST_ATTRIBUTES:  # refused below; no more of them are made
+            break
     return Domain(tuple(attributes))
 
 

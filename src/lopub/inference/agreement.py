@@ -21,6 +21,10 @@ Marginal = Callable[[int], Probabilities]
 """Position of an attribute -> its shares."""
 SWEEPS = 300
 TOLERANCE = 1e-11
+ROUNDS = 10
+"""How often conditions on several attributes and groups of equal share are brought to agree in turn."""
+MOST_CELLS = 2**16
+"""Of a condition on several attributes and its question; with more, raking has to make do with what is estimated."""
 LEAST = 1e-12
 """Raking cannot bring a zero back: a possible cell starts with at least this."""
 
@@ -64,9 +68,21 @@ class Agreement:
     ) -> dict[int, Probabilities]:
         """The marginals moved, by least squares, to where groups that hold the same people have the same share."""
         links = [link for link in self._links if link.one in marginals and link.other in marginals]
+        found = self._equalled(marginals, covariance, links)
+        for _ in range(ROUNDS):
+            moved = [self._compromise(split, found) for split in self._splits if len(split.clique) > 1]
+            _level(found, links)
+            if max(moved, default=0.0) < TOLERANCE:
+                break
+        return found
+
+    def _equalled(
+        self, marginals: Mapping[int, Probabilities], covariance: Callable[[int], Probabilities], links: Sequence[Equal]
+    ) -> dict[int, Probabilities]:
+        """By least squares, each marginal moved as far as its covariance lets it."""
         positions = sorted({position for link in links for position in (link.one, link.other)})
         if not links:
-            return dict(marginals)
+            return {position: marginal.copy() for position, marginal in marginals.items()}
         starts = dict(zip(positions, np.cumsum([0, *(len(marginals[p]) for p in positions)]), strict=False))
         flat = np.concatenate([marginals[position] for position in positions])
         spread, rows = np.zeros((len(flat), len(flat))), np.zeros((len(links), len(flat)))
@@ -79,7 +95,21 @@ class Agreement:
         moved = flat - spread @ rows.T @ np.linalg.pinv(rows @ spread @ rows.T, hermitian=True) @ (rows @ flat)
         found = {p: _shares(moved[starts[p] : starts[p] + len(marginals[p])]) for p in positions}
         _level(found, links)
-        return {**marginals, **found}
+        return {position: found.get(position, marginal.copy()) for position, marginal in marginals.items()}
+
+    def _compromise(self, split: Split, marginals: dict[int, Probabilities]) -> float:
+        """Of a condition on several attributes: marginals that some joint without impossible cells has, in place of those that
+        none may have; how far they were moved. Where one has them, they stay."""
+        clique = tuple(sorted({*split.clique, split.position}))
+        mask = self.mask(clique)
+        if mask is None or mask.size > MOST_CELLS or not all(position in marginals for position in clique):
+            return 0.0
+        wanted = [marginals[position] for position in clique]
+        joint = np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0)
+        margins = _nearest_margins(joint / joint.sum(), wanted)
+        for position, margin in zip(clique, margins, strict=True):
+            marginals[position] = margin
+        return max(float(np.abs(new - old).max()) for new, old in zip(margins, wanted, strict=True))
 
     @cached_property
     def _links(self) -> tuple[Equal, ...]:
@@ -155,6 +185,21 @@ class Agreement:
                 share = float(marginal(split.position)[split.candidate])
                 found.append((np.transpose(split.false, order).reshape(shape), share))
         return found
+
+
+def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities]) -> list[Probabilities]:
+    """The margins of a joint raked to all of the wanted ones at the same time, each by its root: where no joint has them all,
+    that ends at the one whose margins differ from them by the least sum of divergences."""
+    others = [tuple(a for a in range(joint.ndim) if a != axis) for axis in range(joint.ndim)]
+    for _ in range(SWEEPS):
+        ratios = np.ones(joint.shape)
+        for rest, target in zip(others, wanted, strict=True):
+            have = joint.sum(axis=rest)
+            ratio = np.divide(target, have, out=np.ones_like(have), where=have > NOTHING)
+            ratios = ratios * np.expand_dims(ratio ** (1 / joint.ndim), rest)
+        joint = joint * ratios
+        joint /= joint.sum()
+    return [np.asarray(joint.sum(axis=rest), dtype=np.float64) for rest in others]
 
 
 def _only(size: int, candidate: int) -> Candidates:

@@ -55,12 +55,14 @@ def tree_model(
         maximum_entropy([marginals[position] for position in clique], own, possible(clique))
         for clique, own in zip(tree.cliques, constraints, strict=True)
     ]
+    told = constraints
+    constraints = [_agreeing(clique, own, joint, possible) for clique, own, joint in zip(tree.cliques, told, joints, strict=True)]
     better = [refine(clique, joint) if refine else None for clique, joint in zip(tree.cliques, joints, strict=True)]
     joints = [own.met(new) if new is not None else joint for own, new, joint in zip(constraints, better, joints, strict=True)]
     for _ in range(ROUNDS):
         _reconcile(tree, constraints, joints)
     _settle(tree, joints, possible)
-    misfits = tuple(own.misfit(joint) for own, joint in zip(constraints, joints, strict=True))
+    misfits = tuple(own.misfit(joint) for own, joint in zip(told, joints, strict=True))
     return TreeModel(tree, tuple(joints), misfits, tuple(new is not None for new in better))
 
 
@@ -83,6 +85,14 @@ def given_model(
 def _constraints(clique: Clique, pairs: Pairs) -> Constraints:
     axes = {pair: (clique.index(pair[0]), clique.index(pair[1])) for pair in combinations(clique, 2)}
     return Constraints({axes[pair]: pairs[pair] for pair in combinations(clique, 2) if pair in pairs})
+
+
+def _agreeing(clique: Clique, own: Constraints, joint: Probabilities, possible: Possible) -> Constraints:
+    """What a clique's joint should agree with. Where the questionnaire rules cells out, that is what a joint can agree with: its
+    own pairs, once they are a compromise."""
+    if possible(clique) is None:
+        return own
+    return Constraints({axes: margin_of(joint, axes) for axes in own.margins})
 
 
 def _shared_axes(tree: JunctionTree, place: int, clique: Clique) -> tuple[int, ...]:

@@ -9,12 +9,12 @@ from lopub.collection.dataset import Codes, Dataset
 from lopub.contract.domain import Clique, Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import SUM_TOLERANCE, Probabilities
-from lopub.laws.questionnaire import contradicting
+from lopub.model.acceptance import Acceptance
 from lopub.model.junction import JunctionTree
 
 Cells = NDArray[np.int64]
 REDRAWN, FEWEST_REDRAWN = 100, 64
-"""How often records that contradict the questionnaire are drawn anew, and how many more than are needed, at least."""
+"""How often records that are not kept are drawn anew, and how many more than are needed, at least."""
 
 
 def synthesize(
@@ -35,9 +35,13 @@ def synthesize(
     clique, given its separator, are within one of those expected. The rows are in random order either way.
     """
     _check(tree, joints, domain, n_rows)
+
+    def draw_more(n: int) -> Codes:
+        return _drawn(tree, joints, domain, n, rng, _independent)
+
     codes = _drawn(tree, joints, domain, n_rows, rng, _stratified if stratified else _independent)
     if domain.has_rules:
-        _redraw(codes, lambda n: _drawn(tree, joints, domain, n, rng, _independent), domain, rng)
+        _redraw(codes, Acceptance.of(tree, joints, domain, draw_more, n_rows), draw_more, rng)
     return Dataset(domain, codes)
 
 
@@ -58,16 +62,15 @@ def _drawn(
     return codes
 
 
-def _redraw(codes: Codes, draw: Callable[[int], Codes], domain: Domain, rng: np.random.Generator) -> None:
-    """Replace records that contradict the questionnaire, in place, by others of the same model. Cliques rule out what they can,
-    so that few remain: those with more ticks in a list than it allows, of which no clique holds all options."""
-    wrong = np.flatnonzero(contradicting(domain, codes))
+def _redraw(codes: Codes, acceptance: Acceptance, draw: Callable[[int], Codes], rng: np.random.Generator) -> None:
+    """Replace records that are not kept, in place, by others of the same model."""
+    wrong = np.flatnonzero(~acceptance.keeps(codes, rng))
     good = np.setdiff1d(np.arange(len(codes)), wrong, assume_unique=True)
     for _ in range(REDRAWN):
         if not len(wrong):
             return
-        fresh = draw(min(len(codes), 2 * len(wrong) + FEWEST_REDRAWN))
-        fresh = fresh[~contradicting(domain, fresh)][: len(wrong)]
+        fresh = draw(min(len(codes), 2 * len(wrong)) + FEWEST_REDRAWN)
+        fresh = fresh[acceptance.keeps(fresh, rng)][: len(wrong)]
         codes[wrong[: len(fresh)]] = fresh
         good, wrong = np.concatenate([good, wrong[: len(fresh)]]), wrong[len(fresh) :]
     if not len(good):

@@ -8,7 +8,7 @@ import pytest
 import questionnaires
 from lopub import DomainError
 from lopub.contract.domain import Domain, TickList
-from lopub.laws.questionnaire import contradictions
+from lopub.laws.questionnaire import conformed, contradictions
 from lopub.laws.support import Support
 
 DOMAIN = questionnaires.DOMAIN
@@ -80,3 +80,12 @@ def test_the_options_of_a_list_of_64_have_their_masks_at_once():
     mask = support.mask((0, 1))
     assert mask is not None and mask.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
     assert len(support.edges) == 63
+
+
+def test_made_up_people_are_brought_to_agree_with_the_questionnaire():
+    rng = np.random.default_rng(9)
+    codes = np.column_stack([rng.integers(0, size, 3_000) for size in DOMAIN.sizes]).astype(np.uint16)
+    settled = conformed(DOMAIN, codes)
+    assert contradictions(DOMAIN, settled) == {}
+    assert all(len(set(settled[:, p].tolist())) == size for p, size in enumerate(DOMAIN.sizes))
+    assert (conformed(DOMAIN, settled) == settled).all()

@@ -46,6 +46,35 @@ def contradictions(domain: Domain, codes: Codes) -> dict[str, Rows]:
     return found
 
 
+def conformed(domain: Domain, codes: Codes) -> Codes:
+    """Records as near to these as the questionnaire lets them be: what does not apply is not answered, what applies is, and lists
+    are ticked as they may be. For made-up people, whose answers were drawn one by one."""
+    codes = np.array(codes, order="F")
+    for question in domain.questions:
+        columns = columns_of(domain, question)
+        if isinstance(question, TickList):
+            codes[:, columns] = _well_ticked(question, codes[:, columns])
+        if question.only_if is not None and question.not_applicable_index is not None:
+            applies, absent = holding(domain, question.only_if, codes)[:, None], question.not_applicable_index
+            some = np.arange(len(codes), dtype=np.uint16)[:, None] % np.uint16(absent)  # any answer, in turn
+            answered = np.where(codes[:, columns] == absent, some if len(columns) == 1 else codes[:, columns], codes[:, columns])
+            codes[:, columns] = np.where(applies, answered, absent)
+    return codes
+
+
+def _well_ticked(ticks: TickList, own: Codes) -> Codes:
+    """All options missing where the first is, at most so many ticks, and none where there is no other."""
+    first, answers = own[:, :1], np.where(own > 1, 0, own)
+    if ticks.none:
+        answers[:, ticks.values.index(ticks.none)] = 0
+    if ticks.most:
+        answers = np.where(np.cumsum(answers, axis=1) > ticks.most, 0, answers)
+    if ticks.none:
+        answers[:, ticks.values.index(ticks.none)] = answers.sum(axis=1) == 0
+    absent = first == ticks.missing_index if ticks.missing else np.zeros_like(first, dtype=bool)
+    return np.asarray(np.where(absent, first, answers), dtype=np.uint16)
+
+
 def contradicting(domain: Domain, codes: Codes) -> Rows:
     """The records that contradict the questionnaire."""
     wrong = np.zeros(len(codes), dtype=bool)

@@ -9,6 +9,7 @@ from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import Probabilities
+from lopub.laws.questionnaire import conformed
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,4 +50,5 @@ class Population:
         if self.table is not None:
             return self.table[rng.integers(0, len(self.table), n)]
         columns = [rng.choice(len(shares), size=n, p=shares).astype(np.uint16) for shares in self.shares]
-        return Dataset(self.domain, np.stack(columns, axis=1))
+        codes = np.stack(columns, axis=1)
+        return Dataset(self.domain, conformed(self.domain, codes) if self.domain.has_rules else codes)

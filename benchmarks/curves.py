@@ -1,7 +1,7 @@
 """Error of pairs over people and epsilon, as planned for the made-up alumni: a figure for docs/choosing.md.
 
-`python benchmarks/curves.py` writes benchmarks/results/curves.csv and docs/pictures/curves.svg. Every point is a trial of the
-planner on the population itself.
+`python benchmarks/curves.py` writes benchmarks/results/curves.csv and docs/pictures/curves.svg. Every point is the planner's
+forecast for the population itself.
 """
 
 import csv
@@ -24,12 +24,12 @@ def main() -> None:
     for epsilon in EPSILONS:
         for people in PEOPLE:
             found = plan(crowd.domain, people=people, epsilon=epsilon, population=crowd)
-            trial = found.best.trial
-            rows.append((epsilon, people, str(found.best.design), found.error, trial.independence_error, trial.marginal_error))
+            forecast = found.best.forecast
+            rows.append((epsilon, people, str(found.best.design), found.error, forecast.blind, forecast.shares))
             print(f"  epsilon {epsilon}, {people:,} people: {found.best.design}, pairs {found.error:.4f}", flush=True)
     with open(HERE / "results" / "curves.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(["epsilon", "people", "choice", "pairs", "independence", "marginals"])
+        writer.writerow(["epsilon", "people", "choice", "pairs", "independence", "shares"])
         writer.writerows([*row[:3], *(f"{value:.5f}" for value in row[3:])] for row in rows)
     with mpl.rc_context({"svg.hashsalt": "lopub", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(5.5, 3.6), layout="constrained")

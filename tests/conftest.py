@@ -5,24 +5,33 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 sys.path += [str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()]  # files borrow from each other
 
 from servers import Postgres, postgres_cluster, postgres_programs
 
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)  # the same examples, however busy the machine
+hypothesis.settings.load_profile("suite")
 EXPECTED_SKIPS = ("root writes everywhere", "LOPUB_FULL=1", "its code does not tell", "its counts have no", "two planes show")
 """What cannot be tried as a superuser, what only `make test-full` runs, and cases of a table of cases that make no sense."""
 unexpected: list[str] = []
-SLOW_FILES = {"test_dask.py", "test_spark.py"}
-SLOW = {"cli", "evaluation", "pages", "planning", "release", "reproduce", "service"}
-"""Groups of tests that start processes, browsers or databases, or publish: `make check` leaves them out."""
+HERE = Path(__file__).parent
+SLOW = frozenset((HERE / "slow.txt").read_text().split())
+"""What `make check` leaves out, as its file or as its file::function. The rule: a function whose cases together take more than
+0.3 s of CPU time, with that of the processes that they start; and a file whose fixtures take more than half a second. Whatever
+needs PostgreSQL is slow without being listed; a new test is quick until it is listed."""
+FIRST = ("test_determinism.py", "test_reproduce.py", "test_service_fuzz.py", "test_service_endurance.py", "test_cli_ending.py")
+"""Files with the longest tests. They begin first: one that began last would keep one core busy and leave the other idle."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.parent.name in SLOW or item.path.name in SLOW_FILES:
+        function = item.nodeid.partition("[")[0].removeprefix("tests/")
+        if not SLOW.isdisjoint((function, function.partition("::")[0])) or "postgresql" in item.name:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item.path.name not in FIRST)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

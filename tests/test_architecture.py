@@ -4,6 +4,7 @@ import ast
 import statistics
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import lopub
@@ -41,7 +42,7 @@ CLOCK_CALLS = {
     *("time.time", "time.time_ns", "time.monotonic"),
     *("datetime.now", "date.today", "datetime.datetime.now"),
 }
-SOCKETS = {("device", "sending"), ("collection", "catalogue", "fetching")}
+SOCKETS = {("device", "sending"), ("collection", "catalogue", "fetching"), ("collection", "engines", "spark_engine")}
 """Modules that open connections, beside the whole of `service` and `cli`."""
 NETWORK = {"asyncio", "ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib", "xmlrpc"}
 RANDOM = {("contract", "randomness"), ("files",)}
@@ -51,16 +52,25 @@ MEDIAN_LENGTH, NINTH_DECILE_LENGTH = 6, 16
 """Lines of function bodies."""
 
 
-def places() -> Iterator[tuple[tuple[str, ...], ast.Module]]:
+@cache
+def places() -> list[tuple[tuple[str, ...], ast.Module]]:
     """Every module's place, as the parts of its name, with its tree."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        parts = path.relative_to(SOURCE).with_suffix("").parts
-        yield parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts, ast.parse(path.read_text())
+    return [(place_of(path), ast.parse(path.read_text())) for path in sorted(SOURCE.rglob("*.py"))]
+
+
+def place_of(path: Path) -> tuple[str, ...]:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts
+
+
+@cache
+def nodes_of(tree: ast.Module) -> list[ast.AST]:
+    return list(ast.walk(tree))
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
     """The full names of all modules that a module imports, wherever in it."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -75,7 +85,7 @@ def packages_met(tree: ast.Module) -> set[str]:
 
 
 def called(tree: ast.Module) -> set[str]:
-    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {ast.unparse(node.func) for node in nodes_of(tree) if isinstance(node, ast.Call)}
 
 
 def test_every_package_is_on_the_plan():
@@ -134,7 +144,8 @@ def test_only_the_device_the_service_and_the_command_line_read_the_clock():
 
 def test_only_sending_the_service_the_command_line_and_the_catalogues_fetching_open_connections():
     """Public tables are downloaded in one module, so that a reader who asks what LoPub sends where has one file to read. It is
-    in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock."""
+    in the catalogue, beside what it fetches, and not in `cli`, because others need tables too; it waits, but reads no clock. An
+    engine knocks at the address that it is given, before it starts anything."""
     for place, tree in places():
         if NETWORK & {name.split(".")[0] for name in imported(tree)}:
             assert place[0] in ("service", "cli") or place in SOCKETS, place
@@ -183,7 +194,7 @@ def test_progress_has_one_name_and_one_shape():
 
 def asks_by_name(tree: ast.Module, names: set[str], classes: set[str]) -> Iterator[str]:
     """Comparisons with one of the names, and questions whether something is of one of the classes."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Compare | ast.MatchValue):
             constants = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)}
             if constants & names:
@@ -222,7 +233,7 @@ def test_functions_stay_small():
     functions = [
         body_length(node)
         for _, tree in places()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     assert statistics.median(functions) <= MEDIAN_LENGTH
@@ -243,7 +254,7 @@ def public_definitions(tree: ast.Module | ast.ClassDef, outer: str = "") -> Iter
 
 def families() -> dict[str, ast.ClassDef]:
     """Every class of the package by its name."""
-    return {node.name: node for _, tree in places() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return {node.name: node for _, tree in places() for node in nodes_of(tree) if isinstance(node, ast.ClassDef)}
 
 
 def is_documented(method: str, family: ast.ClassDef, known: dict[str, ast.ClassDef]) -> bool:
@@ -284,3 +295,11 @@ def test_every_public_definition_has_a_docstring():
 def test_a_definition_without_a_docstring_is_found():
     tree = ast.parse('"""M."""\nclass A:\n    """A."""\n    def f(self):\n        """F."""\nclass B(A):\n    def f(self): ...')
     assert list(undocumented(tree, {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)})) == ["B"]
+
+
+def test_every_slow_test_that_is_listed_is_there():
+    """A test that was renamed would else be quick unnoticed."""
+    tests = Path(__file__).parent
+    for file, _, function in (line.partition("::") for line in (tests / "slow.txt").read_text().split()):
+        assert (tests / file).is_file(), file
+        assert not function or f"def {function.rpartition('::')[2]}(" in (tests / file).read_text(), function

@@ -32,14 +32,14 @@ from lopub.contract.randomness import Randomness
 from lopub.contract.view import Sizes, ViewRule
 from lopub.contract.view.base import Losses
 from lopub.forecast.design import ranked
-from lopub.forecast.expectation import expected
+from lopub.forecast.outlook import outlook_of
+from lopub.forecast.population import Population
 from lopub.inference import METHODS, Em, Estimator, Product
 from lopub.inference.basis import Basis
 from lopub.inference.joint import Fit, JointDistribution
 from lopub.laws import Bulk
 from lopub.laws.designs import Design
 from lopub.planning import plan, tried
-from lopub.planning.population import Population
 
 DOMAIN = Domain(
     tuple(Categorical(name=name, values=tuple("abc"[:size])) for name, size in (("x", 3), ("y", 2), ("z", 3), ("w", 2)))
@@ -202,13 +202,13 @@ def test_a_mechanism_a_view_rule_and_an_estimator_of_ones_own_go_all_the_way(
     assert isinstance(counts, Counts) and len(counts) == 4000
     assert np.abs(estimate(counts, ("x",), method="moments").probabilities - truth.sum(axis=1)).max() < 0.05
     assert 0 < poisoning_bound(campaign, ["x"], n_reports=4000, n_fake=40) < 1
-    assert expected(campaign).pair_error(4000) > 0
+    assert outlook_of(campaign).at(4000).pairs > 0
     publication = publish(reports, seed=1)
     assert len(publication.synthetic) == 4000 and publication.graph.edges
 
 
 def test_a_planner_compares_a_design_of_ones_own(toys: tuple[type[Mechanism], type[ViewRule]]) -> None:
     own = Design("mirrored", toys[1](), True)
-    assert own in [score.design for score in ranked([own], DOMAIN.sizes, 4.0)]
+    assert own in [design for design, _ in ranked([own], Population.like_surveys(DOMAIN), 4.0)]
     assert own in [option.design for option in plan(DOMAIN, people=500, epsilon=4, n_tried=1).options]
-    assert 0 < tried(own, Population.uniform(DOMAIN), people=500, epsilon=4.0).marginal_error < 1
+    assert 0 < tried(own, Population.uniform(DOMAIN), people=500, epsilon=4.0).share_error < 1

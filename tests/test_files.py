@@ -37,7 +37,7 @@ def test_a_file_holds_what_was_written_and_nothing_lies_beside_it(tmp_path):
 
 def test_a_file_that_exists_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"old")
-    with pytest.raises(StoreError, match=f"^{tmp_path}/a exists already; choose another name or use --force$"):
+    with pytest.raises(StoreError, match=f"^{tmp_path}/a exists already; choose another name or use force=True$"):
         write_whole(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"old"
 
@@ -192,7 +192,7 @@ def test_a_name_that_is_taken_is_refused(tmp_path, kind):
         path.write_bytes(b"old")
     else:
         path.symlink_to(tmp_path / "nowhere")
-    with pytest.raises(StoreError, match=f"^{path} exists already; choose another name or use --force$"):
+    with pytest.raises(StoreError, match=f"^{path} exists already; choose another name or use force=True$"):
         fill(path, b"new")
     assert names(tmp_path) == ["out"]
 
@@ -225,7 +225,7 @@ def test_force_replaces_nothing_but_its_own_kind(tmp_path, kind):
         fill(tmp_path / "theirs", b"old")
         path.symlink_to(tmp_path / "theirs")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(StoreError, match=r"out exists and has no inner/a, so --force does not replace it; choose another name$"):
+    with pytest.raises(StoreError, match=r"out exists and has no inner/a, so force=True does not replace it; choose another"):
         fill(path, b"new", force=True)
     assert sorted(tmp_path.rglob("*")) == before
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import shutil
@@ -77,18 +78,18 @@ def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o6
         part.write_bytes(data)
 
 
-def refuse_taken(path: Path, *, mark: str, force: bool) -> None:
+def refuse_taken(path: Path, *, mark: str, force: bool, option: str = "force=True") -> None:
     """Refuse a directory whose name is in use. One that is empty is as good as none; force takes the place of one with the file
-    `mark`, and of nothing else."""
+    `mark`, and of nothing else. option: how force is asked for."""
     try:
         if not path.name:
             raise StoreError(f"{path} cannot be replaced as a whole; name a directory inside it")
         if not (path.exists() or path.is_symlink()) or (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
             return
         if not force:
-            raise exists(path)
+            raise exists(path, option)
         if path.is_symlink() or not (path / mark).is_file():
-            raise StoreError(f"{path} exists and has no {mark}, so --force does not replace it; choose another name")
+            raise StoreError(f"{path} exists and has no {mark}, so {option} does not replace it; choose another name")
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -127,9 +128,9 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def exists(path: Path) -> StoreError:
-    """The error that a name is taken."""
-    return StoreError(f"{path} exists already; choose another name or use --force")
+def exists(path: Path, option: str = "force=True") -> StoreError:
+    """The error that a name is taken. option: what overwrites it."""
+    return StoreError(f"{path} exists already; choose another name or use {option}")
 
 
 def _settle(part: Path, path: Path, force: bool) -> None:
@@ -161,6 +162,12 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, of any size, as hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def kind_of(data: bytes) -> str:

@@ -1,4 +1,5 @@
-"""The command line in this process, which has everything loaded, and all its commands, for tests that walk them."""
+"""The command line in this process, which has everything loaded, or in one of its own; and all its commands, for tests that walk
+them."""
 
 import contextlib
 import io
@@ -8,36 +9,51 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from typer.main import get_command
 
 from lopub.cli import run
 from lopub.cli.commands import app
 
+Result = subprocess.CompletedProcess[str]
 
-def lopub(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What a command prints, and its exit code."""
-    out, err, argv = io.StringIO(), io.StringIO(), sys.argv
-    before, code = Path.cwd(), 0
-    try:
-        sys.argv = ["lopub", *map(str, arguments)]
-        os.chdir(cwd or before)
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+
+def lopub(*arguments: object, cwd: Path | None = None, given: str = "", **environment: object) -> Result:
+    """What a command prints, and its exit code. given: what it finds on standard input."""
+    words, out, err, code = list(map(str, arguments)), io.StringIO(), io.StringIO(), 0
+    given_bytes = io.TextIOWrapper(io.BytesIO(given.encode()))
+    streams = patch.multiple(sys, argv=["lopub", *words], stdin=given_bytes, stdout=out, stderr=err)
+    variables = patch.dict(os.environ, {name: str(value) for name, value in environment.items()})
+    with contextlib.chdir(cwd or Path.cwd()), variables, streams:
+        try:
             run()
-    except SystemExit as end:
-        code = int(end.code or 0)
-    finally:
-        sys.argv = argv
-        os.chdir(before)
-    return subprocess.CompletedProcess(list(map(str, arguments)), code, out.getvalue(), err.getvalue())
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Result(words, code, out.getvalue(), err.getvalue())
 
 
-def done(result: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: object, **options: Any) -> Result:
+    """The same in a process of its own, which takes half a second to start: for what only such a one can show. options: as for
+    `subprocess.run`."""
+    command = [sys.executable, "-m", "lopub", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def done(result: Result) -> Result:
     assert result.returncode == 0, f"{result.args}: {result.stderr}"
     return result
 
 
-def refusal(result: subprocess.CompletedProcess[str]) -> str:
+def refused(result: Result) -> str:
+    """The one sentence of a refusal, whatever was printed before it, as it stands on standard error."""
+    assert result.returncode == 1
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def refusal(result: Result) -> str:
     """The one sentence of a refusal, with nothing on standard output."""
     assert result.returncode == 1 and result.stdout == "", f"{result.args}: {result.stdout}{result.stderr}"
     assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1

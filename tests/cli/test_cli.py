@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real processes, exit codes, one sentence for a mistake."""
+"""The command line as a user meets it: exit codes, one sentence for a mistake; and what only a process of its own can show."""
 
 import json
 import subprocess
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import in_a_process, lopub, refused
 
 DRAFT = {
     "name": "alumni",
@@ -20,11 +21,6 @@ DRAFT = {
 }
 
 
-def lopub(*arguments: str, cwd: Path | None = None, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lopub", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
-
-
 @pytest.fixture
 def draft(tmp_path: Path) -> Path:
     path = tmp_path / "draft.json"
@@ -37,14 +33,6 @@ def campaign(draft: Path) -> Path:
     path = draft.with_name("campaign.json")
     assert lopub("campaign", "make", str(draft), "-o", str(path), "--epsilon", "4").returncode == 0
     return path
-
-
-def refused(result: subprocess.CompletedProcess[str]) -> str:
-    """The one sentence of a refusal."""
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
-    return result.stderr
 
 
 def test_show_prints_every_field_with_its_epsilon(campaign: Path):
@@ -113,14 +101,29 @@ def test_make_refuses_a_directory_that_is_not_there(draft: Path):
     assert "cannot write" in refused(lopub("campaign", "make", str(draft), "-o", str(output), "--epsilon", "2"))
 
 
-def test_wrong_usage_exits_with_2():
-    assert lopub("campaign", "show").returncode == 2
-    assert lopub("no-such-command").returncode == 2
+@pytest.mark.parametrize("arguments", [["campaign", "show"], ["no-such-command"]])
+def test_wrong_usage_exits_with_2(arguments: list[str]):
+    assert lopub(*arguments).returncode == 2
+
+
+def test_a_process_ends_as_its_command_does(draft: Path):
+    """0 with what it was told to print, 1 with one sentence, 2 for wrong usage."""
+    output = draft.with_name("campaign.json")
+    made = in_a_process("campaign", "make", draft, "-o", output, "--epsilon", "4")
+    assert made.returncode == 0 and f"written: {output}" in made.stdout and made.stderr == ""
+    assert "its bytes were changed" in refused(in_a_process("campaign", "check", output, "--id", "0" * 64))
+    assert in_a_process("campaign", "show").returncode == 2
 
 
 def test_every_command_has_help_with_an_example():
     for command in ("make", "show", "check"):
         assert "Example:" in lopub("campaign", command, "--help").stdout
+
+
+def test_commands_are_there_before_anything_is_loaded_that_takes_long():
+    """numba alone would double the time that a short command takes."""
+    code = "import sys, lopub.cli.commands; print(*{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"
 
 
 def test_without_the_command_line_extra_the_script_says_what_to_install():

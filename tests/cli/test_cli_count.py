@@ -6,9 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from commands import lopub
-from test_cli import lopub as in_a_process
-from test_cli import refused
+from commands import in_a_process, lopub, refused
 
 from lopub import ReportBatch
 from lopub.collection.batch.report_files import framed_bytes

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_cli import DRAFT, refused
+from commands import refused
+from test_cli import DRAFT
 
 from load import FULL
 from lopub.collection.catalogue import ALUMNI

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_cli import lopub, refused
+from commands import in_a_process, lopub, refused
 
 from lopub import Campaign, JointDistribution
 from lopub.cli.estimate import how_it_ended
@@ -54,13 +54,8 @@ def test_the_csv_can_be_read_back(collected: Path, tmp_path: Path):
 
 def test_same_reports_give_the_same_bytes_whatever_the_hash_seed(collected: Path):
     texts = {
-        lopub(
-            "estimate",
-            "campaign.json",
-            "reports.parquet",
-            "-a",
-            "income,home",
-            "--json",
+        in_a_process(
+            *("estimate", "campaign.json", "reports.parquet", "-a", "income,home", "--json"),
             cwd=collected,
             env={"PYTHONHASHSEED": seed, "PATH": ""},
         ).stdout

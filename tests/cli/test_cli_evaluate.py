@@ -7,8 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import lopub
-from test_cli import refused
+from commands import lopub, refused
 
 from lopub.collection.catalogue import ALUMNI
 

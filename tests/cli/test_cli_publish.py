@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from test_cli import lopub, refused
+from commands import in_a_process, lopub, refused
 from test_publication_files import FILES, contents, is_whole, names
 
 from lopub import Campaign, CampaignRequest, Dataset, Domain, Terms, count, make_campaign, simulate
@@ -128,7 +128,7 @@ def test_the_hash_seed_does_not_change_a_byte(collected: Path, tmp_path: Path, s
     for seed in ("1", "2"):
         environment = {"PYTHONHASHSEED": seed, "PATH": ""}
         options = ["--structure", structure, "--rows", "99"]
-        assert lopub(*command(tmp_path / seed, *options), cwd=collected, env=environment).returncode == 0
+        assert in_a_process(*command(tmp_path / seed, *options), cwd=collected, env=environment).returncode == 0
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
@@ -204,7 +204,7 @@ def no_file_above_four_kilobytes() -> None:
 
 
 def test_a_full_disk_gets_one_sentence_and_leaves_nothing(collected: Path, tmp_path: Path):
-    said = refused(lopub(*command(tmp_path / "out"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
+    said = refused(in_a_process(*command(tmp_path / "out"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
     assert said.startswith(f"lopub: cannot write {tmp_path}/") and said.endswith(": File too large\n")
     assert names(tmp_path) == []
 
@@ -212,7 +212,7 @@ def test_a_full_disk_gets_one_sentence_and_leaves_nothing(collected: Path, tmp_p
 def test_a_full_disk_leaves_the_old_publication(publish: Run, collected: Path, tmp_path: Path):
     assert publish(tmp_path / "out", "--rows", "9").returncode == 0
     before = contents(tmp_path / "out")
-    refused(lopub(*command(tmp_path / "out", "--force"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
+    refused(in_a_process(*command(tmp_path / "out", "--force"), cwd=collected, preexec_fn=no_file_above_four_kilobytes))
     assert contents(tmp_path / "out") == before and names(tmp_path) == ["out"]
 
 

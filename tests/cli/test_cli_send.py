@@ -1,4 +1,4 @@
-"""`lopub send` and `lopub withdraw` as a person meets them: real processes, a real server on the loopback interface."""
+"""`lopub send` and `lopub withdraw` as a person meets them, with a real server on the loopback interface."""
 
 import hashlib
 import json
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from commands import in_a_process, lopub
 
 from lopub import (
     Binned,
@@ -113,12 +114,6 @@ def record(tmp_path: Path) -> Path:
     return path
 
 
-def lopub(*arguments: object, home: Path, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lopub", *map(str, arguments)]
-    environment = os.environ | {"HOME": str(home)}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, input=given)
-
-
 def refused(result: subprocess.CompletedProcess[str]) -> str:
     assert result.returncode == 1 and "Traceback" not in result.stderr
     assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
@@ -133,7 +128,7 @@ def files(directory: Path) -> list[Path]:
 
 
 def test_a_record_is_shown_what_it_is_for_and_its_noisy_report_sent(collector, record, tmp_path):
-    result = lopub("send", collector.url, record, "--yes", home=tmp_path)
+    result = in_a_process("send", collector.url, record, "--yes", env=os.environ | {"HOME": str(tmp_path)})
     assert result.returncode == 0, result.stderr
     for words in ("Where do you live?", "You agree to this:\n| that the crowd is described", "epsilon 2.000", "factor of 7.4"):
         assert words in result.stdout
@@ -144,19 +139,19 @@ def test_a_record_is_shown_what_it_is_for_and_its_noisy_report_sent(collector, r
 
 
 def test_a_campaigns_words_reach_the_terminal_without_control_characters(collector, record, tmp_path):
-    shown = lopub("send", collector.url, record, "--yes", home=tmp_path).stdout
+    shown = lopub("send", collector.url, record, "--yes", HOME=tmp_path).stdout
     assert "\x1b" not in shown and "Cities [bold]and�[2J[/bold] children" in shown
 
 
 def test_sending_again_sends_the_same_bytes_without_a_record(collector, record, tmp_path):
-    lopub("send", collector.url, record, "--yes", home=tmp_path)
-    again = lopub("send", collector.url, home=tmp_path)
+    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    again = lopub("send", collector.url, HOME=tmp_path)
     assert again.returncode == 0 and "made here before" in again.stdout
     assert len(collector.reports) == 2 and len(set(collector.reports)) == 1
 
 
 def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tmp_path):
-    result = lopub("send", collector.url, record, "--yes", "--json", "--store", tmp_path / "kept", home=tmp_path)
+    result = lopub("send", collector.url, record, "--yes", "--json", "--store", tmp_path / "kept", HOME=tmp_path)
     assert json.loads(result.stdout) == {
         "campaign": CAMPAIGN.id,
         "epsilon": CAMPAIGN.epsilon,
@@ -169,19 +164,19 @@ def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tm
 
 def test_answers_can_come_from_standard_input(collector, tmp_path):
     given = json.dumps({"city": "Rome", "children": 0})
-    assert lopub("send", collector.url, "-", "--yes", home=tmp_path, given=given).returncode == 0
+    assert lopub("send", collector.url, "-", "--yes", HOME=tmp_path, given=given).returncode == 0
     assert len(collector.reports) == 1
 
 
 @pytest.mark.parametrize("options", [["--json"], []], ids=["json", "no terminal"])
 def test_nothing_is_made_where_nobody_agreed(collector, record, tmp_path, options):
-    result = lopub("send", collector.url, record, *options, home=tmp_path)
+    result = lopub("send", collector.url, record, *options, HOME=tmp_path)
     assert result.returncode == 2 and "add --yes" in result.stderr
     assert collector.reports == [] and files(tmp_path) == [record]
 
 
 def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, record, tmp_path):
-    told = refused(lopub("send", collector.url, record, "--yes", "--epsilon-cap", "1.5", home=tmp_path))
+    told = refused(lopub("send", collector.url, record, "--yes", "--epsilon-cap", "1.5", HOME=tmp_path))
     assert "epsilon 2.000000; this app allows 1.5" in told
     assert collector.reports == [] and files(tmp_path) == [record]
 
@@ -197,54 +192,54 @@ def test_a_campaign_above_the_cap_is_refused_before_anything_is_made(collector, 
 )
 def test_a_record_that_does_not_fit_is_told_without_its_answers(collector, record, tmp_path, text, words):
     record.write_text(text)
-    result = lopub("send", collector.url, record, "--yes", "--json", home=tmp_path)
+    result = lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path)
     assert words in refused(result)
     assert collector.reports == []
 
 
 def test_an_answer_that_is_not_listed_is_told_without_being_repeated(collector, record, tmp_path):
     record.write_text('{"city": "Bielefeld", "children": 1}')
-    result = lopub("send", collector.url, record, "--yes", "--json", home=tmp_path)
+    result = lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path)
     assert result.returncode == 1 and "attribute 'city' does not list this value" in result.stderr
     assert "Bielefeld" not in result.stderr + result.stdout and collector.reports == []
 
 
 def test_a_record_that_is_not_there_is_told(collector, tmp_path):
-    assert "cannot read" in refused(lopub("send", collector.url, tmp_path / "none", "--yes", "--json", home=tmp_path))
-    assert "so RECORD is needed" in refused(lopub("send", collector.url, "--yes", "--json", home=tmp_path))
+    assert "cannot read" in refused(lopub("send", collector.url, tmp_path / "none", "--yes", "--json", HOME=tmp_path))
+    assert "so RECORD is needed" in refused(lopub("send", collector.url, "--yes", "--json", HOME=tmp_path))
 
 
 def test_a_refused_report_exits_with_1(collector, record, tmp_path):
     collector.verdict = {"received": 1, "refused": [{"index": 0, "reason": "slot", "detail": "too late"}]}
-    assert "refuses the report (slot)" in refused(lopub("send", collector.url, record, "--yes", "--json", home=tmp_path))
+    assert "refuses the report (slot)" in refused(lopub("send", collector.url, record, "--yes", "--json", HOME=tmp_path))
 
 
 def test_a_collector_that_is_away_is_told_and_the_report_stays_kept(collector, record, tmp_path):
-    lopub("send", collector.url, record, "--yes", home=tmp_path)
+    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
     collector.close()
-    result = lopub("send", collector.url, "--patience", "0.3", home=tmp_path)
+    result = lopub("send", collector.url, "--patience", "0.3", HOME=tmp_path)
     assert "try again later" in refused(result)
     assert len(files(tmp_path / ".lopub")) == 1
 
 
 def test_withdrawing_tells_the_id_of_the_kept_report(collector, record, tmp_path):
-    lopub("send", collector.url, record, "--yes", home=tmp_path)
-    result = lopub("withdraw", collector.url, home=tmp_path)
+    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    result = lopub("withdraw", collector.url, HOME=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("Withdrawn")
     assert set(json.loads(collector.bodies["withdrawals"][0])) == {"id"}
-    assert json.loads(lopub("withdraw", collector.url, "--json", home=tmp_path).stdout)["n_attempts"] == 1
+    assert json.loads(lopub("withdraw", collector.url, "--json", HOME=tmp_path).stdout)["n_attempts"] == 1
 
 
 def test_withdrawing_what_was_never_made_is_refused(collector, tmp_path):
-    assert "no report is kept" in refused(lopub("withdraw", collector.url, home=tmp_path))
+    assert "no report is kept" in refused(lopub("withdraw", collector.url, HOME=tmp_path))
 
 
 def test_no_answer_is_in_what_is_printed(collector, record, tmp_path):
     """The candidates are; the answer that was chosen among them is not told apart."""
     record.write_text(json.dumps({"city": "Oslo", "children": 4}))
-    one = lopub("send", collector.url, record, "--yes", "--store", tmp_path / "a", home=tmp_path)
+    one = lopub("send", collector.url, record, "--yes", "--store", tmp_path / "a", HOME=tmp_path)
     record.write_text(json.dumps({"city": "Rome", "children": 1}))
-    other = lopub("send", collector.url, record, "--yes", "--store", tmp_path / "b", home=tmp_path)
+    other = lopub("send", collector.url, record, "--yes", "--store", tmp_path / "b", HOME=tmp_path)
     assert (one.stdout, one.stderr) == (other.stdout, other.stderr)
 
 

@@ -194,3 +194,22 @@ def test_only_files_of_reports_are_imported(source: str, said: str, tmp_path: Pa
 def test_several_files_are_imported_at_once(tmp_path: Path):
     said = done(lopub("import", "days", "--database", f"sqlite:///{tmp_path}/new.db")).stdout
     assert said.startswith(f"{N} reports of campaign ") and said.endswith("accepted, 10 were there already\n")
+
+
+# ---- import
+
+
+def test_an_import_that_meets_a_file_that_it_cannot_read_keeps_nothing(tmp_path: Path) -> None:
+    data = Path("campaign.parquet").read_bytes()
+    (tmp_path / "half.parquet").write_bytes(data[: len(data) // 2])
+    database = f"sqlite:///{tmp_path}/new.db"
+    told = refusal(lopub("import", "campaign.json", "days/1.parquet", tmp_path / "half.parquet", "--database", database))
+    assert told.endswith("half.parquet is a damaged or cut-off Parquet file")
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_import_of_the_reports_of_another_campaign_is_refused(tmp_path: Path) -> None:
+    other = Campaign.load("other.json")
+    told = refusal(lopub("import", "other.json", "days/2.reports", "--database", f"sqlite:///{tmp_path}/new.db"))
+    assert told == f"no report of campaign {other.id[:16]}… is in these files; 110 are of another campaign"
+    assert not (tmp_path / "new.db").exists()

@@ -1,13 +1,12 @@
-"""Tables on the command line: infer a campaign, encode records, walk the demo; real processes, real files."""
+"""Tables on the command line: infer a campaign, encode records, walk the demo; real files."""
 
 import gzip
 import json
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import done, in_a_process, lopub, refused
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
@@ -29,24 +28,6 @@ DOMAIN = Domain(
     )
 )
 """What the table's own rows tell: pairs of 9, 12 and 12 cells."""
-
-
-def lopub(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "lopub", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
-
-
-def done(result: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    assert result.returncode == 0, result.stderr
-    return result
-
-
-def refused(result: subprocess.CompletedProcess[str]) -> str:
-    """The one sentence of a refusal."""
-    assert result.returncode == 1
-    assert "Traceback" not in result.stderr
-    assert result.stderr.startswith("lopub: ") and result.stderr.count("\n") == 1
-    return result.stderr
 
 
 def names_in(directory: Path) -> list[str]:
@@ -198,8 +179,8 @@ def test_encode_always_says_that_it_is_for_experiments(table: Path, campaign: Pa
 
 def test_encode_with_a_seed_gives_the_same_bytes_twice(table: Path, campaign: Path) -> None:
     outputs = [table.with_name(f"{i}.parquet") for i in range(2)]
-    for output in outputs:
-        done(lopub("encode", campaign, table, "-o", output, "--seed", "7"))
+    for program, output in zip((lopub, in_a_process), outputs, strict=True):
+        done(program("encode", campaign, table, "-o", output, "--seed", "7"))
     assert outputs[0].read_bytes() == outputs[1].read_bytes()
 
 
@@ -288,7 +269,7 @@ def no_file_above_four_kilobytes() -> None:
 @pytest.mark.parametrize("name", ["reports.parquet", "reports.bin"])
 def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Path, name: str) -> None:
     output = table.with_name(name)
-    said = refused(lopub("encode", campaign, table, "-o", output, preexec_fn=no_file_above_four_kilobytes))
+    said = refused(in_a_process("encode", campaign, table, "-o", output, preexec_fn=no_file_above_four_kilobytes))
     assert f"cannot write {output}: " in said
     assert names_in(table.parent) == [table.name, "campaign.json"]
 
@@ -297,8 +278,8 @@ def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Pa
 
 
 def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        done(lopub("demo", "--output", tmp_path / name, "--people", "2000"))
+    for program, name in ((lopub, "one"), (in_a_process, "other")):
+        done(program("demo", "--output", tmp_path / name, "--people", "2000"))
     assert names_in(tmp_path / "one") == ["campaign.json", "people.csv", "publication", "reports.parquet"]
     one, other = (
         {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

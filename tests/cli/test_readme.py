@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import done, lopub
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -32,11 +33,6 @@ def people(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(arguments: list[str], folder: Path) -> None:
-    result = subprocess.run([sys.executable, "-m", "lopub", *arguments], cwd=folder, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, f"lopub {' '.join(arguments)}: {result.stderr}"
-
-
 def test_every_example_runs_after_the_one_before(people: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(people)
     n_commands = n_scripts = 0
@@ -48,8 +44,8 @@ def test_every_example_runs_after_the_one_before(people: Path, monkeypatch: pyte
                     continue
                 if "monday.parquet" in arguments:
                     for day in ("monday", "tuesday"):
-                        run(["encode", "campaign.json", "people.csv", "-o", f"{day}.parquet"], people)
-                run(arguments, people)
+                        done(lopub("encode", "campaign.json", "people.csv", "-o", f"{day}.parquet"))
+                done(lopub(*arguments))
                 n_commands += 1
         elif language == "python":
             if '.save("publication")' in text:

@@ -39,7 +39,7 @@ def doubled_files(folder: Path, campaign: Campaign) -> list[Path]:
     blocks = [batch[at : at + 100] for at in range(0, 2_000, 100)]
     save_reports(folder / "a.parquet", campaign, [contradicted(batch, [2_500, 2_600]), *blocks, batch[50:75]])
     frames = [framed_bytes(batch[1_900:2_950]), b"\x00\x03abc", framed_bytes(contradicted(batch, [10, 2_000, 2_000]))]
-    (folder / "b.reports").write_bytes(b"".join(frames) + framed_bytes(batch[7:8]) * 40 + b"\x00\x09end")
+    (folder / "b.reports").write_bytes(b"".join(frames) + framed_bytes(batch[7:8]) * 40 + b"\x00\x03end")
     save_reports(folder / "c.parquet", campaign, [batch[2_900:], batch[2_950:2_960]])
     return [folder / name for name in ("a.parquet", "b.reports", "c.parquet")]
 

@@ -653,13 +653,14 @@ def test_a_parquet_file_without_a_single_mask_of_the_right_length_is_read_as_ref
     assert len(batch) == 0 and batch.refused == {Reason.VIEW: N}
 
 
-def test_a_framed_file_cut_off_anywhere_loses_its_last_report_alone(tmp_path: Path) -> None:
+def test_a_framed_file_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    """As a Parquet file is: nobody knows how many more reports there were."""
     name = "direct fill jointly"
     whole, last = framed(wires_of(name)), len(wires_of(name)[-1]) + 2
     for left in range(1, last):
         (tmp_path / "reports.bin").write_bytes(whole[: len(whole) - last + left])
-        batch = ReportBatch.load(tmp_path / "reports.bin", campaign_of(name))
-        assert wires_in(batch) == list(wires_of(name)[:-1]) and batch.refused == {Reason.LENGTH: 1}
+        with pytest.raises(StoreError, match=r"reports\.bin is a damaged or cut-off file of framed reports"):
+            ReportBatch.load(tmp_path / "reports.bin", campaign_of(name))
 
 
 def test_a_framed_file_needs_its_campaign(tmp_path: Path) -> None:
@@ -703,7 +704,7 @@ FULL = [
 @pytest.mark.parametrize("file", FILES)
 def test_output_that_exists_is_refused(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_bytes(b"theirs")
-    with pytest.raises(StoreError, match=f"{file} exists already; choose another name or use --force"):
+    with pytest.raises(StoreError, match=f"{file} exists already; choose another name or use force=True"):
         batch_of("direct sample jointly").save(tmp_path / file)
     assert (tmp_path / file).read_bytes() == b"theirs" and names_in(tmp_path) == [file]
 

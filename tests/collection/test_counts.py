@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -55,7 +56,7 @@ def counts_of(name: str, n: int = SOME) -> Counts:
 def plain(counts: Counts) -> dict[object, object]:
     """Everything in the counts, as something that can be compared."""
     tables = {key: (table.n_reports, table.counts.tolist()) for key, table in counts.tables.items()}
-    return {"campaign": counts.campaign.id, "n": len(counts), "refused": dict(counts.refused), **tables}
+    return {"campaign": counts.campaign.id, "n": len(counts), "refused": dict(counts.refused), "slots": counts.slots, **tables}
 
 
 # ---- brute force
@@ -283,7 +284,8 @@ def test_blocks_are_counted_like_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_an_empty_batch_has_no_tables(name: str) -> None:
-    assert plain(count(from_frames([], campaign_of(name)))) == {"campaign": campaign_of(name).id, "n": 0, "refused": {}}
+    nothing = {"campaign": campaign_of(name).id, "n": 0, "refused": {}, "slots": None}
+    assert plain(count(from_frames([], campaign_of(name)))) == nothing
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -425,6 +427,39 @@ def test_counts_without_reports_come_back_from_their_file(tmp_path: Path) -> Non
 def test_refused_reports_come_back_from_their_file(tmp_path: Path) -> None:
     count(from_frames([b"", b""], campaign_of("direct all jointly"))).save(tmp_path / "counts.parquet")
     assert Counts.load(tmp_path / "counts.parquet").refused == {Reason.LENGTH: 2}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_report_in_two_batches_of_a_list_is_counted_once(name: str) -> None:
+    batch = batch_of(name)
+    assert plain(count([batch, batch])) == plain(count([batch[:400], batch[300:]])) == plain(counts_of(name))
+
+
+@pytest.mark.parametrize("reports", ["reports.parquet", ["reports.parquet"], iter(["reports.parquet"])])
+def test_what_is_not_a_batch_is_refused_by_its_type(reports: object) -> None:
+    with pytest.raises(DomainError, match=r"^reports must be a ReportBatch, or several, got str; ReportBatch\.load reads"):
+        count(reports)
+
+
+def days_of(batch: ReportBatch, first: int) -> ReportBatch:
+    """The same reports, each on a day of its own."""
+    return replace(batch, slots=np.arange(first, first + len(batch), dtype=np.uint32))
+
+
+def test_the_slots_of_counts_are_the_first_and_the_last_of_all_reports() -> None:
+    days = days_of(batch_of("direct all jointly"), 100)
+    assert (count(days[500:]) + count(days[:500])).slots == count(iter([days[:30], days[30:]])).slots == (100, 99 + SOME)
+
+
+def test_counts_of_nobody_have_no_slots_and_take_none_away() -> None:
+    batch = batch_of("direct all jointly")
+    nobody = count(batch[:0])
+    assert nobody.slots is None and (nobody + count(days_of(batch, 5))).slots == (5, 4 + SOME)
+
+
+def test_counts_out_of_an_older_file_do_not_tell_their_slots(tmp_path: Path) -> None:
+    old = Counts.load(tampered(tmp_path / "c", "direct all jointly", with_metadata(b"lopub.slots", None)))
+    assert old.slots is None and (old + counts_of("direct all jointly")).slots is None
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -696,6 +731,14 @@ def test_a_table_without_reports_is_refused(tmp_path: Path) -> None:
         (b"lopub.refused", b"[]"),
         (b"lopub.refused", json.dumps({"boredom": 1}).encode()),
         (b"lopub.refused", json.dumps({"length": "x"}).encode()),
+        (b"lopub.slots", b"many"),
+        (b"lopub.slots", b"7"),
+        (b"lopub.slots", b"[7]"),
+        (b"lopub.slots", b"[8, 7]"),
+        (b"lopub.slots", b"[-1, 7]"),
+        (b"lopub.slots", b"[0, 4294967296]"),
+        (b"lopub.slots", b"[0, 1.5]"),
+        (b"lopub.slots", b"[null, null]"),
     ],
 )
 def test_numbers_of_reports_that_do_not_fit_are_refused(key: bytes, value: bytes | None, tmp_path: Path) -> None:

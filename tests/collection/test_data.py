@@ -18,7 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from test_cli import lopub, refused
+from commands import in_a_process as lopub
+from commands import refused
 
 from lopub.cli import run
 from lopub.collection.catalogue import data_directory, fetching, public_table, read_domain_file

@@ -635,7 +635,7 @@ def full_disk(*arguments: object, **options: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def half_a_table(table: pa.Table, target: io.RawIOBase, *rest: object) -> None:
+def half_a_table(target: io.RawIOBase, *rest: object) -> None:
     target.write(b"half of it")
     full_disk()
 
@@ -643,7 +643,7 @@ def half_a_table(table: pa.Table, target: io.RawIOBase, *rest: object) -> None:
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
 def test_output_that_exists_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("theirs")
-    with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use --force"):
+    with pytest.raises(StoreError, match=f"{name} exists already; choose another name or use force=True"):
         every_candidate(PAIR).save(tmp_path / name)
     assert (tmp_path / name).read_text() == "theirs"
 
@@ -655,7 +655,9 @@ def test_output_that_exists_is_replaced_where_forced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz"])
-@pytest.mark.parametrize(("broken", "by"), [("lopub.files.os.fsync", full_disk), ("pyarrow.csv.write_csv", half_a_table)])
+@pytest.mark.parametrize(
+    ("broken", "by"), [("lopub.files.os.fsync", full_disk), ("lopub.collection.dataset.write_csv", half_a_table)]
+)
 def test_a_full_disk_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, broken: str, by: object
 ) -> None:
@@ -667,7 +669,7 @@ def test_a_full_disk_leaves_nothing_behind(
 
 def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "table.csv").write_text("theirs")
-    monkeypatch.setattr("pyarrow.csv.write_csv", half_a_table)
+    monkeypatch.setattr("lopub.collection.dataset.write_csv", half_a_table)
     with pytest.raises(StoreError, match="No space left on device"):
         every_candidate(PAIR).save(tmp_path / "table.csv", force=True)
     assert names_in(tmp_path) == ["table.csv"]

@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from crowds import N, cut_off, damaged, doubled_files, expected_counts, people_of, saved
-from test_batch import NAMES, campaign_of
+from crowds import N, contradicted, cut_off, damaged, doubled_files, expected_counts, people_of, saved
+from test_batch import DAYS, NAMES, campaign_of
 
 from lopub.collection.batch import save_reports
 from lopub.collection.batch.report_files import framed_bytes, stretches_of, walk_reports
@@ -58,6 +59,20 @@ def test_counts_do_not_depend_on_the_number_of_parts(name: str, tmp_path: Path):
     assert counts.n_reports == N and counts.refused == {Reason.CONFLICT: 5, Reason.LENGTH: 2}
 
 
+@pytest.mark.parametrize("n_partitions", [1, 7, 64])
+def test_the_slots_of_counts_are_those_of_the_reports_that_count(n_partitions: int, tmp_path: Path):
+    """A report that contradicts an earlier one is refused, and its day with it."""
+    campaign = campaign_of(DIRECT)
+    batch = people_of(campaign)
+    first = replace(batch, slots=np.full(len(batch), DAYS[0] + 1, dtype=np.uint32))
+    later = replace(contradicted(batch, [10, 20]), slots=np.array([DAYS[0], DAYS[-1]], dtype=np.uint32))
+    save_reports(tmp_path / "a.parquet", campaign, [first[at : at + 100] for at in range(0, N, 100)])
+    later.save(tmp_path / "b.parquet")
+    source = FileSource([tmp_path / "a.parquet", tmp_path / "b.parquet"], campaign)
+    counts = count_source(source, LocalEngine(2), n_partitions=n_partitions)
+    assert counts.refused == {Reason.CONFLICT: 2} and counts.slots == (DAYS[0] + 1, DAYS[0] + 1)
+
+
 @pytest.mark.parametrize("n_partitions", [2, 7, 64])
 def test_counts_do_not_depend_on_the_order_in_which_parts_are_done(n_partitions: int, tmp_path: Path):
     campaign = campaign_of(DIRECT)
@@ -73,6 +88,7 @@ def test_counts_do_not_depend_on_how_keys_and_reports_are_spread(
     """Also where the sieve is so small that all reports go through the second exchange."""
     monkeypatch.setattr(LocalEngine, "keys_at_once", keys)
     monkeypatch.setattr(once, "MOST_SIEVE_BITS", bits)
+    monkeypatch.setattr(once, "PART_REPORTS", 150)
     monkeypatch.setattr(once, "RANGE_BYTES", size)
     campaign = campaign_of(DIRECT)
     files = doubled_files(tmp_path, campaign)
@@ -153,10 +169,10 @@ def test_the_stretches_of_a_file_are_the_file(file: str, size: int, tmp_path: Pa
 def test_a_framed_file_of_many_reads_is_walked_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("lopub.collection.batch.framed.BYTES_AT_ONCE", 200)
     batch = people_of(campaign_of(DIRECT), 300)
-    (tmp_path / "r.bin").write_bytes(framed_bytes(batch) + b"\x00")
+    (tmp_path / "r.bin").write_bytes(framed_bytes(batch))
     blocks = list(walk_reports(tmp_path / "r.bin", batch.campaign))
     assert b"".join(framed_bytes(block) for block in blocks) == framed_bytes(batch)
-    assert sum(block.refused.get(Reason.LENGTH, 0) for block in blocks) == 1
+    assert not any(block.refused for block in blocks)
 
 
 def test_directories_and_patterns_name_files_in_the_order_of_their_names(tmp_path: Path):
@@ -179,6 +195,14 @@ def refused(paths: Sequence[Path], **options: int) -> Iterator[str]:
 def test_a_file_that_was_not_finished_is_refused(tmp_path: Path):
     files = doubled_files(tmp_path, campaign_of(DIRECT))
     assert "half.parquet is a damaged or cut-off Parquet file" in refused([cut_off(files[0], tmp_path / "half.parquet")])
+
+
+@pytest.mark.parametrize("missing", [1, 3, 20])
+def test_a_framed_file_that_was_not_finished_is_refused(missing: int, tmp_path: Path):
+    """What is there of it must not pass for all of it."""
+    (tmp_path / "half.bin").write_bytes(framed_bytes(people_of(campaign_of(DIRECT), 500))[:-missing])
+    with pytest.raises(StoreError, match=r"half\.bin is a damaged or cut-off file of framed reports: the last one is not whole$"):
+        FileSource([tmp_path / "half.bin"], campaign_of(DIRECT)).parts(3)
 
 
 def test_a_part_that_cannot_be_read_is_refused(tmp_path: Path):

@@ -89,3 +89,14 @@ def test_a_machine_without_java_is_told_what_it_lacks(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", "")
     with pytest.raises(EngineError, match=r"^engine spark needs Java 17 or newer, in PATH or in JAVA_HOME$"):
         engine_of("spark", "local[1]")
+
+
+@pytest.mark.parametrize("address", ["spark://127.0.0.1:9", "spark://127.0.0.1:9,127.0.0.1:10", "spark://nowhere"])
+def test_a_master_that_nobody_listens_at_is_refused_before_java_starts(address: str, monkeypatch: pytest.MonkeyPatch):
+    def started(*_: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("lopub.collection.engines.spark_engine._built", started)
+    monkeypatch.setenv("JAVA_HOME", "/somewhere")
+    with pytest.raises(EngineError, match=rf"^engine spark cannot be reached at {address}; is its master running\?$"):
+        engine_of("spark", address)

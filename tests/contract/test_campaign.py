@@ -399,7 +399,7 @@ def test_a_saved_campaign_is_loaded(tmp_path):
 
 def test_a_campaign_file_that_exists_is_not_overwritten(tmp_path):
     SUBSET.save(tmp_path / "c.json")
-    with pytest.raises(StoreError, match=r"c\.json exists already; choose another name or use --force"):
+    with pytest.raises(StoreError, match=r"c\.json exists already; choose another name or use force=True"):
         BLOOM.save(tmp_path / "c.json")
     assert Campaign.load(tmp_path / "c.json") == SUBSET
 

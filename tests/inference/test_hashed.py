@@ -129,18 +129,23 @@ def usual(*sizes: int, epsilon: float) -> str:
 @pytest.mark.parametrize("epsilon", [0.5, 2, 4])
 def test_hashed_is_chosen_where_the_largest_pair_passes_what_is_spelt_out(epsilon: float) -> None:
     assert LARGEST_SPELT_OUT == 8192
-    assert usual(91, 91, 2, epsilon=epsilon) == usual(2, 300, 28, epsilon=epsilon) == "hashed sample:2"
+    assert usual(2, 2, 5000, epsilon=epsilon) == usual(2, 5000, 2, 2, epsilon=epsilon) == "hashed sample:2"
     assert usual(8193, epsilon=epsilon) == "hashed all"
+
+
+@pytest.mark.parametrize("sizes", [(500, 500), (91, 91, 2), (300, 3, 2)])
+def test_large_questions_are_asked_one_by_one(sizes: tuple[int, ...]) -> None:
+    """Unless a person answers one, their shares drown in the noise of the pairs."""
+    assert usual(*sizes, epsilon=2) == "subset sample:1"
 
 
 @pytest.mark.parametrize(
     ("sizes", "epsilon", "chosen"),
     [
-        ((300, 3, 2), 2, "subset sample:2"),
-        ((90, 91, 2), 2, "subset sample:2"),
-        ((90, 91, 2), 8, "subset sample:2"),
-        ((64, 128), 4, "subset sample:2"),
-        ((300, 3, 2), 8, "direct sample:2"),
+        ((60, 50, 2), 2, "subset sample:2"),
+        ((90, 91, 2), 8, "direct fill:496"),
+        ((4096, 2), 4, "subset sample:2"),
+        ((300, 3, 2), 8, "direct fill:496"),
         ((90, 91, 2), 12, "direct fill:27125"),
     ],
 )

@@ -158,9 +158,9 @@ def test_counts_of_bits_answer_the_same_questions_with_linear_methods(family: st
 
 
 @pytest.mark.parametrize("family", WISHES)
-def test_counts_know_no_slots_and_refine_nothing(family: str):
+def test_counts_know_the_slots_of_their_reports_and_refine_nothing(family: str):
     reports, counts = studies(family)
-    assert reports.slots == (0, 0) and counts.slots is None
+    assert reports.slots == counts.slots == (0, 0)
     assert counts.refined((0, 1, 2), np.full((4, 3, 2), 1 / 24), 0.0) is None
 
 
@@ -229,3 +229,9 @@ def test_nothing_is_estimated_from_no_reports():
     empty = Counts(campaign=batch_of("direct-sample").campaign, n_reports=0, tables={})
     with pytest.raises(TooFewReports, match="there are no reports"):
         Study(empty)
+
+
+@pytest.mark.parametrize("asked", [Study, lopub.publish, lambda data: estimate(data, "a0")])
+def test_what_is_neither_reports_nor_counts_is_refused_by_its_type(asked):
+    with pytest.raises(DomainError, match=r"^data must be a ReportBatch or Counts, got str; ReportBatch\.load and"):
+        asked("reports.parquet")

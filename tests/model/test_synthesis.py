@@ -225,3 +225,20 @@ def test_a_joint_must_not_be_negative():
     bent = JOINTS[0].copy()
     bent[0, 0, 0], bent[1, 1, 1] = -0.1, bent[1, 1, 1] + bent[0, 0, 0] + 0.1
     refused("joint 0 must not be negative", joints=[bent, *JOINTS[1:]])
+
+
+# ---- blocks and columns
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+def test_records_do_not_depend_on_how_many_are_drawn_at_once(stratified, monkeypatch):
+    whole = drawn(n_rows=1_000, stratified=stratified)
+    monkeypatch.setattr("lopub.model.synthesis.BLOCK", 77)
+    np.testing.assert_array_equal(drawn(n_rows=1_000, stratified=stratified).codes, whole.codes)
+
+
+def test_columns_may_have_another_order_than_the_cliques():
+    turned = Domain(DOMAIN.attributes[::-1])
+    table = synthesize(TREE, JOINTS, DOMAIN, 500, np.random.default_rng(1), columns=turned)
+    assert table.domain == turned
+    np.testing.assert_array_equal(table.codes[:, ::-1], drawn(n_rows=500).codes)

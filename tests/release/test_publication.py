@@ -523,7 +523,11 @@ def test_slots_are_those_of_the_reports():
     batch = batch_of("direct-fill-jointly")
     publication = publish(batch, rows=10)
     assert (publication.first_slot, publication.last_slot) == (int(batch.slots.min()), int(batch.slots.max()))
-    assert publish(count(batch), rows=10).first_slot is None
+
+
+def test_counts_that_do_not_tell_their_slots_are_published_without():
+    publication = publish(replace(count(batch_of("direct-fill-jointly")), slots=None), rows=10)
+    assert (publication.first_slot, publication.last_slot) == (None, None)
 
 
 # ---- rows and progress

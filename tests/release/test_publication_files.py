@@ -5,6 +5,7 @@ import errno
 import hashlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -164,10 +165,27 @@ def test_a_publication_without_dependence_is_whole(tmp_path: Path):
     assert model["edges"] == [] and len(model["cliques"]) == 5 and is_whole(tmp_path / "out")
 
 
-def test_counts_have_no_slots_in_the_manifest(tmp_path: Path):
-    publish(count(asked_directly(people(500))), rows=10).save(tmp_path / "out")
+def test_counts_have_the_slots_of_their_reports_in_the_manifest(tmp_path: Path):
+    batch = asked_directly(people(500))
+    days = replace(batch, slots=np.arange(20_000, 20_500, dtype=np.uint32))
+    publish(count(days[:100]) + count(days[100:]), rows=10).save(tmp_path / "out")
     reports = json.loads((tmp_path / "out" / "manifest.json").read_text())["reports"]
-    assert reports["accepted"] == 500 and reports["first_slot"] is None
+    assert reports == {"accepted": 500, "refused": {}, "first_slot": 20_000, "last_slot": 20_499}
+
+
+@pytest.mark.parametrize("numbers", ["label", "draw"])
+def test_tables_do_not_depend_on_how_many_records_are_written_at_once(
+    numbers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    publication = publish(asked_directly(people(500)), rows=100, numbers=numbers)
+    publication.save(tmp_path / "one")
+    monkeypatch.setattr("lopub.release.directory.LINES_AT_ONCE", 7)
+    monkeypatch.setattr("lopub.release.directory.ROW_GROUP", 30)
+    publication.save(tmp_path / "other")
+    one, other = tmp_path / "one" / "data", tmp_path / "other" / "data"
+    assert (one / "synthetic.csv").read_bytes() == (other / "synthetic.csv").read_bytes()
+    assert pq.read_table(one / "synthetic.parquet").equals(pq.read_table(other / "synthetic.parquet"))
+    assert pq.read_metadata(other / "synthetic.parquet").num_row_groups == 4
 
 
 # ---- same bytes
@@ -197,7 +215,7 @@ def test_a_directory_that_is_not_there_is_made_with_its_parents(publication: Pub
 
 def test_an_existing_publication_is_refused_and_left(written: Path, publication: Publication):
     before = contents(written)
-    with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use --force$"):
+    with pytest.raises(StoreError, match=f"^{written} exists already; choose another name or use force=True$"):
         publication.save(written)
     assert contents(written) == before and names(written.parent) == ["out"]
 
@@ -218,7 +236,12 @@ def interrupted(*arguments: object, **options: object) -> None:
     raise KeyboardInterrupt
 
 
-WRITERS = ["pyarrow.csv.write_csv", "pyarrow.parquet.write_table", "pathlib.Path.write_bytes", "lopub.files._sync_all"]
+WRITERS = [
+    "lopub.release.directory.write_csv",
+    "lopub.release.directory.write_parquet",
+    "pathlib.Path.write_bytes",
+    "lopub.files._sync_all",
+]
 
 
 @pytest.mark.parametrize("writer", WRITERS)

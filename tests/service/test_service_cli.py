@@ -3,10 +3,9 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import commands
 import pytest
 
 import people
@@ -21,10 +20,10 @@ CAMPAIGN = people.campaign(min_reports=20)
 
 def lopub(*arguments: object, directory: Path, code: int = 0, **environment: str) -> str:
     """What a command prints, where it exits as expected; standard error if it refuses."""
-    command = [sys.executable, "-m", "lopub", *map(str, arguments)]
-    done = subprocess.run(
-        command, cwd=directory, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200", **environment}
-    )
+    if arguments[0] == "serve":  # which takes hold of its process
+        done = commands.in_a_process(*arguments, cwd=directory, env={**os.environ, **environment})
+    else:
+        done = commands.lopub(*arguments, cwd=directory, **environment)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done.stdout if code == 0 else done.stderr

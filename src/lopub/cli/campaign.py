@@ -23,7 +23,7 @@ from lopub.contract.view import ViewRule, view_from_text
 from lopub.contract.wording import Wording
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
-from lopub.forecast.expectation import expected
+from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
 from lopub.forecast.request import CampaignRequest, make_campaign
 
@@ -339,11 +339,11 @@ def values_in_short(texts: tuple[str, ...]) -> str:
 
 
 def expected_error(campaign: Campaign) -> str:
-    """What to expect, were every answer equally likely; `lopub plan` knows more."""
-    score = expected(campaign)
-    said = f"off by {score.marginal_error(REFERENCE_PEOPLE):.3f} on average with {REFERENCE_PEOPLE:,} people"
-    pairs = f", pairs by {score.shrunk_pair_error(REFERENCE_PEOPLE):.3f}" if len(campaign.domain) > 1 else ""
-    return f"shares of an attribute {said}{pairs} (AVD; see `lopub plan`)"
+    """What to expect of people like those of surveys, by the model that `lopub plan` goes by."""
+    forecast = outlook_of(campaign).at(REFERENCE_PEOPLE)
+    said = f"off by {forecast.shares:.3f} on average with {REFERENCE_PEOPLE:,} people"
+    pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
+    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`)"
 
 
 def exposure(campaign: Campaign) -> str | None:

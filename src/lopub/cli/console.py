@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import time
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping
@@ -106,6 +107,9 @@ def _surviving(stream: TextIO) -> TextIO:
     )
 
 
+LINE_SECONDS = 10
+"""Between two lines that tell how far work is, where there is no terminal."""
+
 out = _Console(soft_wrap=False)
 err = _Console(stderr=True, soft_wrap=True)
 
@@ -167,17 +171,34 @@ def refuse(error: LopubError) -> NoReturn:
     sys.exit(1)
 
 
+class _Lines:
+    """Progress where there is no terminal: a line when LINE_SECONDS have passed since the last one."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def tell(self, what: str, done: int, total: int | None) -> None:
+        if time.monotonic() - self._last >= LINE_SECONDS:
+            self._last = time.monotonic()
+            note(one_line(what) if total is None else f"{one_line(what)}: {done:,} of {total:,}")
+
+
 @contextmanager
 def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Progress]:
-    """A bar on standard error for anything that can take over a second, shown on a terminal only. It has the title until it is
-    told what is being done, and begins anew whenever that is something else."""
+    """A bar on standard error for anything that can take over a second; where that is no terminal, a line every ten seconds. It
+    has the title until it is told what is being done, and begins anew whenever that is something else."""
     amounts: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [MofNCompleteColumn()]
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amounts, TimeRemainingColumn())
     bar = Bar(*columns, console=err, transient=True, disable=not err.is_terminal)
     doing, task = title, bar.add_task(one_line(title), total=None)
 
+    lines = _Lines()
+
     def told(what: str, done: int, total: int | None) -> None:
         nonlocal doing, task
+        if not err.is_terminal:
+            lines.tell(what, done, total)
+            return
         if what != doing:
             bar.remove_task(task)
             doing, task = what, bar.add_task(one_line(what), total=None)

@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from lopub.cli.console import progress_bar, tell
-from lopub.cli.database import refuse_without_service
+from lopub.cli.console import tell
 from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
 from lopub.cli.options import Sources as Words
 from lopub.cli.outputs import check_file, check_unread
-from lopub.cli.sources import Found, Sources, note_left_out, resolved
-from lopub.collection.counts import Counts
-from lopub.collection.engines import ENGINES, Engine, FileSource, Several, Source, count_source, engine_of
+from lopub.cli.sources import Found, counted, note_left_out, resolved
+from lopub.collection.engines import ENGINES, LocalEngine, engine_of
 from lopub.errors import StoreError, TooFewReports
 
 
@@ -54,11 +52,8 @@ def count(
     check_file(output, force=force)
     named = resolved(sources, campaign)
     check_unread(output, (*named.reports, *named.counts))
-    parts = [Counts.load(file, named.campaign) for file in named.counts]
-    if named.reports or named.databases:
-        with engine_of(engine, address) as chosen:
-            parts.append(_counted(_source(named), chosen, partitions, trusted_distinct or _is_one_store(named)))
-    total = sum(parts[1:], start=parts[0])
+    with engine_of(engine, address) if named.reports or named.databases else LocalEngine() as chosen:
+        total = counted(named, chosen, n_partitions=partitions, trusted_distinct=trusted_distinct)
     note_left_out(total.refused, total.n_repeated)
     if not len(total):
         raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these sources")
@@ -67,30 +62,3 @@ def count(
     line = f"{len(total):,} reports of campaign {named.campaign.id[:16]}… counted, {len(total.tables):,} tables"
     document = found.described() | {"n_tables": len(total.tables), "output": str(output)}
     tell(document, line, f"written: {output}", as_json=as_json)
-
-
-def _source(named: Sources) -> Source:
-    """All reports that are named as one source, in their order."""
-    found: list[Source] = [FileSource(named.reports, named.campaign)] if named.reports else []
-    if named.databases:
-        refuse_without_service()
-        from lopub.service.source import StoreSource  # loads SQLAlchemy
-
-        found += [StoreSource(database, named.campaign) for database in named.databases]
-    return Several(found)
-
-
-def _is_one_store(named: Sources) -> bool:
-    """Whether all reports come out of one store, which has every report once."""
-    return not named.reports and len(named.databases) == 1
-
-
-def _counted(source: Source, engine: Engine, partitions: int | None, trusted_distinct: bool) -> Counts:
-    with progress_bar("counting") as progress:
-        return count_source(
-            source,
-            engine,
-            n_partitions=partitions,
-            trusted_distinct=trusted_distinct,
-            progress=progress,
-        )

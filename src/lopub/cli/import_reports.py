@@ -1,14 +1,16 @@
 """`lopub import`: files of reports into a collector's database."""
 
+from collections import Counter
 from itertools import chain
 
 from lopub.cli.console import note, tell, working
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, Database, Grace, SourceCampaign, Sources
+from lopub.cli.sources import Sources as Named
 from lopub.cli.sources import refused_by_reason, resolved
 from lopub.collection.batch import walk_reports
 from lopub.contract.terms import GRACE_DAYS
-from lopub.errors import DomainError
+from lopub.errors import DomainError, Reason, TooFewReports
 
 
 def import_reports(
@@ -20,6 +22,7 @@ def import_reports(
 ) -> None:
     """Put files of reports into a collector's database, checked and counted once as if they had been sent.
 
+    All files are read through before anything is kept of them, so that one that cannot be read leaves the database as it was.
     Opens the campaign if it is not there. An SQLite file must not be in use by a running collector. Counts, and the reports of
     another database, cannot be imported: the ids of their reports are not known.
 
@@ -31,6 +34,7 @@ def import_reports(
     if named.counts or named.databases:
         what = f"{named.counts[0]} holds counts" if named.counts else "a database keeps only hashes of their ids"
         raise DomainError(f"only files of reports can be imported: {what}")
+    _check(named)
     reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
     with opened(database, create=True, alone=True) as store, working("importing"):
         from lopub.service.campaigns import open_campaign
@@ -49,3 +53,16 @@ def import_reports(
     }
     accepted = f"{result.n_accepted:,} reports of campaign {named.campaign.id[:16]}… accepted"
     tell(document, f"{accepted}, {result.n_replayed:,} were there already", as_json=as_json)
+
+
+def _check(named: Named) -> None:
+    """Refuse files that cannot be read, or that hold no report of the campaign."""
+    n_reports, refused = 0, Counter[Reason]()
+    with working("reading reports"):
+        for file in named.reports:
+            for batch in walk_reports(file, named.campaign):
+                n_reports += len(batch)
+                refused += Counter(batch.refused)
+    if not n_reports:
+        others = f"; {refused[Reason.CAMPAIGN]:,} are of another campaign" if refused[Reason.CAMPAIGN] else ""
+        raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these files{others}")

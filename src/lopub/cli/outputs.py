@@ -15,7 +15,7 @@ def check_file(path: Path, *, force: bool) -> None:
     """Refuse a file that exists, unless it may be overwritten, or whose directory does not."""
     try:
         if path.exists() and not force:
-            raise exists(path)
+            raise exists(path, "--force")
     except OSError as error:
         if isinstance(error, StoreError):
             raise
@@ -25,7 +25,7 @@ def check_file(path: Path, *, force: bool) -> None:
 
 def check_directory(path: Path, *, mark: str, force: bool) -> None:
     """The same of a directory that is written as a whole; an old one is replaced only where it has the file `mark`."""
-    refuse_taken(path, mark=mark, force=force)
+    refuse_taken(path, mark=mark, force=force, option="--force")
     check_parent(path)
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.table import Table
 
-from lopub.cli.console import note, out, print_json, say, table, working
+from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
 from lopub.cli.options import OUTPUT, AsJson, Force, Margins, Seed
 from lopub.cli.outputs import check_file
 from lopub.collection.dataset import Dataset
@@ -13,14 +14,22 @@ from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
-from lopub.errors import TooFewReports
+from lopub.errors import DomainError, TooFewReports
+from lopub.files import write_whole
 from lopub.forecast.draft import FinishedCampaign, draft_from_file
+from lopub.forecast.outlook import ACCURACY
+from lopub.forecast.population import Population
 from lopub.inference.joint import JointDistribution
-from lopub.planning import Option, Plan, Population, epsilon_needed, people_needed
+from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
+from lopub.planning.advice import OTHERS, in_words
 
 N_SHOWN = 5
-WHAT = {"pairs": "pairs of attributes", "marginals": "single attributes", "table": "pairs of the synthetic table"}
+WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
+IMPORTANT = 4.0
+"""How much more an important attribute matters."""
+MOST_APART = 0.005
+"""Between the shares that two files give of one attribute: what rounding can do."""
 
 
 CampaignFile = Annotated[
@@ -40,15 +49,36 @@ Error = Annotated[
     ),
 ]
 Goal = Annotated[
-    str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, marginals, or table (slower).")
+    str, typer.Option("--goal", metavar="GOAL", help="What should be accurate: pairs, shares, or table (a synthetic table).")
+]
+Dependence = Annotated[
+    str,
+    typer.Option(
+        "--dependence", metavar="HOW", help="How much answers hang together, where no table says so: none, weak, usual or strong."
+    ),
 ]
 TableFile = Annotated[
     Path | None,
-    typer.Option("--table", metavar="FILE", help="A public table of similar people, to try plans on.", show_default=False),
+    typer.Option("--table", metavar="FILE", help="A public table of similar people, to plan for.", show_default=False),
 ]
 Weight = Annotated[
     list[str] | None,
     typer.Option("--weight", metavar="A=W", help="Attribute A matters W times as much. May be repeated.", show_default=False),
+]
+Important = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--important",
+        metavar="A,B",
+        help=f"Attributes that matter {IMPORTANT:g} times as much as the others.",
+        show_default=False,
+    ),
+]
+Try = Annotated[
+    int, typer.Option("--try", metavar="N", help="Try out the N best choices with simulated people; the best tried wins.", min=0)
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Draw the plan as a page, one file.", show_default=False)
 ]
 Output = Annotated[
     Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the finished campaign.", show_default=False)
@@ -61,9 +91,13 @@ def plan(
     epsilon: Epsilon = None,
     error: Error = None,
     goal: Goal = "pairs",
+    dependence: Dependence = "usual",
     table_file: TableFile = None,
     margin: Margins = None,
+    important: Important = None,
     weight: Weight = None,
+    n_tried: Try = 1,
+    html: Html = None,
     output: Output = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -79,30 +113,36 @@ def plan(
     """
     if sum(value is None for value in (people, epsilon, error)) != 1:
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
-    if output is not None:
-        check_file(output, force=force)
+    for file in (output, html):
+        if file is not None:
+            check_file(file, force=force)
     domain, terms = read_questions(campaign_file)
-    crowd = population_of(domain, table_file, margin or [])
-    options: dict[str, Any] = {"goal": goal, "population": crowd, "seed": seed, "weights": weights_of(weight or [])}
-    with working("trying plans"):
+    crowd = population_of(domain, table_file, margin or [], dependence)
+    weights = weights_of(domain, weight or [], important or [])
+    with noted_warnings(), progress_bar("planning") as told:
+        question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
         if people is None:
-            people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **options)
+            people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
         elif epsilon is None:
-            epsilon = round(epsilon_needed(domain, people=people, error=_known(error), **options), 2)
+            epsilon = epsilon_needed(domain, people=people, error=_known(error), **question)
         check_enough(people, terms)
-        found = planned(domain, people=people, epsilon=_known(epsilon), **options)
-        campaign = found.campaign(terms)
-        document = described(found) if as_json else {}
+        found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
+        campaign, advised = found.campaign(terms), advice(found, progress=told)
+        document = described(found, advised)
+        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
     if output is not None:
         campaign.save(output, force=force)
+    if html is not None:
+        write_whole(html, page.encode(), force=force)
     if as_json:
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
-        print_plan(found)
+        print_plan(found, advised)
     if warning := epsilon_warning(campaign.loss):
         note(f"warning: {warning}")
-    if output is not None and not as_json:
-        say(f"written: {output}")
+    for file in (output, html):
+        if file is not None and not as_json:
+            say(f"written: {file}")
 
 
 def _known(value: float | None) -> float:
@@ -129,55 +169,77 @@ def read_questions(path: Path) -> tuple[Domain, Terms]:
         return campaign.domain, campaign.terms
 
 
-def population_of(domain: Domain, table_file: Path | None, margins: list[Path]) -> Population:
-    """Whom plans are tried on: a table, known shares, or nothing known at all."""
+def population_of(domain: Domain, table_file: Path | None, margins: list[Path], dependence: str) -> Population:
+    """Whom the forecasts are about: a table, or people like those of surveys, with known shares where they are given."""
     if table_file is not None:
+        if margins:
+            raise typer.BadParameter("give either --table or --margin: a table knows its own shares")
         return Population.of_table(Dataset.load(table_file, domain))
-    if not margins:
-        return Population.uniform(domain)
-    known = [JointDistribution.load(path, domain) for path in margins]
-    return Population.with_shares(domain, {one.names[0]: one.marginal(one.names[:1]).probabilities.tolist() for one in known})
+    shares: dict[str, list[float]] = {}
+    for path in margins:
+        known = JointDistribution.load(path, domain)
+        for name in known.names:
+            own = known.marginal((name,)).probabilities.tolist()
+            if name in shares and max(abs(a - b) for a, b in zip(own, shares[name], strict=True)) > MOST_APART:
+                raise DomainError(f"{path} and another --margin give different shares of attribute {name!r}")
+            shares[name] = own
+    return Population.with_shares(domain, shares, dependence=dependence)
 
 
-def weights_of(texts: list[str]) -> dict[str, float]:
-    """age=3 -> {"age": 3.0}."""
+def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[str, float]:
+    """age=3 -> {"age": 3.0}; and of important attributes, IMPORTANT."""
+    names = [name.strip() for text in important for name in text.split(",") if name.strip()]
+    domain.positions(names)
     try:
-        return {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
+        own = {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
     except ValueError:
         raise typer.BadParameter("--weight takes ATTRIBUTE=NUMBER, as in age=3") from None
+    return dict.fromkeys(names, IMPORTANT) | own
 
 
-def described(found: Plan) -> dict[str, Any]:
+def described(found: Plan, advised: list[Advice]) -> dict[str, Any]:
     """The plan for programs."""
+    forecast = found.best.forecast
     return {
         "people": found.people,
         "epsilon": found.epsilon,
         "warnings": [text for text in [epsilon_warning(found.epsilon)] if text],
         "goal": found.goal,
-        "population": found.population,
+        "population": found.population.label,
+        "dependence": found.population.dependence,
         "error": found.error,
+        "expected": {"shares": forecast.shares, "pairs": forecast.pairs, "independence": forecast.blind, "unseen": forecast.bias},
+        "accuracy": ACCURACY,
+        "error_by_dependence": found.spread,
         "smallest_share": found.smallest_share,
         "independence_wins": found.independence_wins,
         "error_with_twice_the_people": found.error_with(people=2),
+        "error_with_half_the_people": found.error_with(people=0.5),
+        "error_with_twice_the_epsilon": found.error_with(epsilon=2),
         "error_with_half_the_epsilon": found.error_with(epsilon=0.5),
         "curves": {of: [{of: value, "error": error} for value, error in found.curve(of)] for of in ("people", "epsilon")},
-        "options": [described_option(option, found.people) for option in found.options],
+        "advice": [{key: value for key, value in vars(one).items() if value not in (None, "")} for one in advised],
+        "options": [described_option(option) for option in found.options],
     }
 
 
-def described_option(option: Option, people: int) -> dict[str, Any]:
+def described_option(option: Option) -> dict[str, Any]:
     """One design of a plan, for programs."""
     trial = option.trial
-    errors = {} if trial is None else vars(trial)
     return {
         "mechanism": option.design.mechanism,
         "view": str(option.design.view),
         "jointly": option.design.jointly,
         "report_bytes": option.report_bytes,
-        "theory": {"marginals": option.score.marginal_error(people), "pairs": option.score.shrunk_pair_error(people)},
+        "expected": {"shares": option.forecast.shares, "pairs": option.forecast.pairs},
         "tried": None
         if trial is None
-        else {goal: _known_error(errors[f"{goal.removesuffix('s')}_error"]) for goal in ("marginals", "pairs", "table")},
+        else {
+            "people": trial.n_people,
+            "shares": trial.share_error,
+            "pairs": _known_error(trial.pair_error),
+            "table": _known_error(trial.table_error),
+        },
     }
 
 
@@ -186,34 +248,61 @@ def _known_error(error: float) -> float | None:
     return None if error != error else error
 
 
-def print_plan(found: Plan) -> None:
+def print_plan(found: Plan, advised: list[Advice]) -> None:
     """The choice, the runners-up, and what changes with what."""
     best = found.best
-    say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.design}")
-    how = f"tried on: {found.population}" if best.trial else "too many attributes to be tried, so by theory"
-    say(f"{how}; errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst)")
-    goals = ("marginals", "pairs", "table") if found.goal == "table" else ("marginals", "pairs")
-    shown = table("choice", *goals, "bytes per report", "", right=(*goals, "bytes per report"))
-    for option in found.options[:N_SHOWN]:
-        errors = [_shown(found.shown_error(option, goal)) for goal in goals]
-        how = "tried" if option.trial else "by theory"
-        shown.add_row(str(option.design), *errors, f"{option.report_bytes}", how)
-    out.print(shown)
-    say(f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %")
-    what = WHAT.get(found.goal, found.goal)
+    say(f"{found.people:,} people at epsilon {found.epsilon:g}: {best.label(found.domain.sizes)}")
+    crowd = found.population
+    say(f"forecast for {crowd.label}, dependence {crowd.dependence}")
+    say(f"epsilon {found.epsilon:g}: {in_words(found.epsilon)}; {OTHERS}")
+    out.print(_options(found))
     say(
-        f"expected error of {what}: {found.error:.4f}; with twice the people {found.error_with(people=2):.4f}, with half the"
-        f" epsilon {found.error_with(epsilon=0.5):.4f}"
+        "errors are mean AVD, the share of people in the wrong cell (0 best, 1 worst); nineteen of twenty forecasts are within"
+        f" {100 * ACCURACY:.0f} %"
     )
-    for of, form in (("people", ",.0f"), ("epsilon", "g")):
-        values = table(of, *(f"{value:{form}}" for value, _ in found.curve(of)))
+    say(f"the smallest share of an answer that can be told from zero: about {100 * found.smallest_share:.1f} %")
+    say(
+        f"expected error of {WHAT[found.goal]}: {found.error:.4f}{_range(found)}; with twice the people"
+        f" {found.error_with(people=2):.4f}, with half {found.error_with(people=0.5):.4f}; with half the epsilon"
+        f" {found.error_with(epsilon=0.5):.4f}"
+    )
+    for of in ("people", "epsilon"):
+        values = table(of, *(_value(value) for value, _ in found.curve(of)))
         values.add_row("error", *(f"{error:.3f}" for _, error in found.curve(of)))
         out.print(values)
-    if found.independence_wins:
-        note(
-            "warning: at this epsilon and with so few people, do not expect to learn which answers go together: a table of"
-            " independent attributes is expected to be as good. Ask more people, fewer questions, or allow a larger epsilon."
-        )
+    for one in advised:
+        say(f"advice: {one.text}")
+
+
+def _options(found: Plan) -> Table:
+    columns = ("shares", "pairs", "tried", "bytes per report")
+    shown = table("choice", *columns, right=columns)
+    for option in found.options[:N_SHOWN]:
+        errors = [_shown(option.forecast.shares), _shown(option.forecast.pairs) if len(found.domain) > 1 else "-"]
+        shown.add_row(option.label(found.domain.sizes), *errors, _tried(option, found.goal), f"{option.report_bytes:,}")
+    return shown
+
+
+def _tried(option: Option, goal: str) -> str:
+    trial = option.trial
+    return "" if trial is None else _shown({"shares": trial.share_error, "table": trial.table_error}.get(goal, trial.pair_error))
+
+
+def _range(found: Plan) -> str:
+    """How much the answer hangs on how much answers depend on each other."""
+    if not found.spread or found.goal == "shares":
+        return ""
+    weak, strong = found.spread["weak"], found.spread["strong"]
+    return f" ({weak:.4f} if answers hang together weakly, {strong:.4f} if strongly)"
+
+
+def _value(value: float) -> str:
+    """As short as a column wants it.
+
+    >>> _value(0.125), _value(12500.0), _value(4869675252.0)
+    ('0.125', '12,500', '4.87e+09')
+    """
+    return f"{value:.3g}" if value < 1000 or value >= 1e8 else f"{value:,.0f}"
 
 
 def _shown(value: float) -> str:

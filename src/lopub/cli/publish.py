@@ -15,7 +15,7 @@ from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, published
-from lopub.release.stages import PHI
+from lopub.release.stages import PHI, counts_suffice
 from lopub.release.summary import warnings_of
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
@@ -99,7 +99,8 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found = read(resolved(sources, campaign))
+    named = resolved(sources, campaign)
+    found = read(named, counts_suffice=counts_suffice(named.campaign, settings))
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import typer
 
-from lopub.cli.console import note, working
-from lopub.cli.database import opened
+from lopub.cli.console import note, progress_bar, working
+from lopub.cli.database import opened, refuse_without_service
 from lopub.collection.batch import ReportBatch, walk_reports
-from lopub.collection.counts import Counts, count, is_counts
-from lopub.collection.engines import report_files
+from lopub.collection.counts import Counts, is_counts
+from lopub.collection.engines import Engine, FileSource, LocalEngine, Several, Source, count_source, report_files
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
@@ -153,28 +153,55 @@ def _campaign_of_database(address: str, campaign_id: str | None) -> Campaign:
 # ---- what they hold
 
 
-def read(sources: Sources) -> Found:
-    """All reports, each once; or their counts, where some source holds counts only. With notes on what was left out."""
+def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
+    """All reports, each once; or their counts, where these suffice, or some source holds nothing else: then reports are never
+    held all at once. With notes on what was left out."""
     if sources.databases and sources.reports:
         raise DomainError("name either files of reports or databases; `lopub count` can add up both")
-    with working("reading reports"):
-        batch = batch_in_databases(sources) if sources.databases else batch_in_files(sources)
-        parts = [Counts.load(file, sources.campaign) for file in sources.counts]
-        if batch is not None and parts:
-            parts.append(count(batch))
-        data = batch if batch is not None and not parts else sum(parts[1:], start=parts[0])
-    found = Found(data=data, n_repeated=0 if batch is None else batch.n_repeated)
+    data = counted(sources, LocalEngine()) if counts_suffice or sources.counts else _batch_in(sources)
+    found = Found(data=data, n_repeated=data.n_repeated)
     note_left_out(data.refused, found.n_repeated)
     return found
 
 
-def batch_in_files(sources: Sources) -> ReportBatch | None:
-    """The reports of all files, each once; None where there is no such file."""
-    return _together([ReportBatch.load(file, sources.campaign) for file in sources.reports])
+def counted(sources: Sources, engine: Engine, *, n_partitions: int | None = None, trusted_distinct: bool = False) -> Counts:
+    """The counts of all sources, added up. trusted_distinct: nobody looks for repeated reports, as nobody does in one store."""
+    parts = [Counts.load(file, sources.campaign) for file in sources.counts]
+    if sources.reports or sources.databases:
+        is_one_store = not sources.reports and len(sources.databases) == 1
+        with progress_bar("counting") as progress:
+            parts.append(
+                count_source(
+                    _source(sources),
+                    engine,
+                    n_partitions=n_partitions,
+                    trusted_distinct=trusted_distinct or is_one_store,
+                    progress=progress,
+                )
+            )
+    return sum(parts[1:], start=parts[0])
 
 
-def batch_in_databases(sources: Sources) -> ReportBatch | None:
-    """The reports that all databases keep, each once; None where there is no database."""
+def _source(sources: Sources) -> Source:
+    """All reports that are named as one source, in their order."""
+    found: list[Source] = [FileSource(sources.reports, sources.campaign)] if sources.reports else []
+    if sources.databases:
+        refuse_without_service()
+        from lopub.service.source import StoreSource  # loads SQLAlchemy
+
+        found += [StoreSource(database, sources.campaign) for database in sources.databases]
+    return Several(found)
+
+
+def _batch_in(sources: Sources) -> ReportBatch:
+    """All reports, each once, in memory."""
+    with working("reading reports"):
+        batches = [ReportBatch.load(file, sources.campaign) for file in sources.reports] or _batches_in_databases(sources)
+        return batches[0] if len(batches) == 1 else ReportBatch.concatenated(batches)
+
+
+def _batches_in_databases(sources: Sources) -> list[ReportBatch]:
+    """The reports that each database keeps."""
     batches = []
     for address in sources.databases:
         with opened(address) as store:
@@ -182,13 +209,7 @@ def batch_in_databases(sources: Sources) -> ReportBatch | None:
             from lopub.service.reading import batch_of
 
             batches.append(batch_of(store, find_campaign(store, sources.campaign.id)))
-    return _together(batches)
-
-
-def _together(batches: list[ReportBatch]) -> ReportBatch | None:
-    if len(batches) > 1:
-        return ReportBatch.concatenated(batches)
-    return batches[0] if batches else None
+    return batches
 
 
 def note_left_out(refused: Mapping[Reason, int], n_repeated: int = 0) -> None:

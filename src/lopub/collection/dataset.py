@@ -11,8 +11,9 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,10 @@ from lopub.files import kind_of, whole_file
 from lopub.laws.questionnaire import columns_of, contradictions, holding
 
 Codes = NDArray[np.uint16]
+LINES_AT_ONCE = 2**14
+"""Records that are texts at once while a csv table is written."""
+ROW_GROUP = 2**17
+"""Records in a row group of a Parquet file."""
 N_ROWS = 3
 """Records that a message names."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -73,6 +78,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
+
+    def blocks(self, n: int) -> Iterator["Dataset"]:
+        """The records in parts of so many, one after the other; at least one part, if an empty one."""
+        return (self[start : start + n] for start in range(0, max(1, len(self)), n))
 
     def column(self, name: str) -> NDArray[np.uint16]:
         """The candidate numbers of one attribute. shape (n_records,)."""
@@ -135,17 +144,33 @@ class Dataset:
             raise StoreError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}: it will hold a table of records")
         with whole_file(Path(path), force=force) as part, open(part, "wb") as file:
             if str(path).endswith(".parquet"):
-                pa.parquet.write_table(typed(self.to_arrow(), self.domain), file, compression="zstd")
+                write_parquet(file, (typed(block.to_arrow(), self.domain) for block in self.blocks(ROW_GROUP)))
             elif str(path).endswith(".gz"):
                 with gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed:
-                    pa.csv.write_csv(self._texts(), packed, CSV_STYLE)
+                    write_csv(packed, (block._texts() for block in self.blocks(LINES_AT_ONCE)))
             else:
-                pa.csv.write_csv(self._texts(), file, CSV_STYLE)
+                write_csv(file, (block._texts() for block in self.blocks(LINES_AT_ONCE)))
 
     def _texts(self) -> pa.Table:
         """The records as plain texts; a missing answer is the empty one."""
         texts = {a.name: pa.array(a.texts, pa.string()) for a in self.domain}
         return pa.table({name: own.take(pa.array(self.codes[:, i])) for i, (name, own) in enumerate(texts.items())})
+
+
+def write_csv(file: IO[bytes] | gzip.GzipFile, tables: Iterator[pa.Table]) -> None:
+    """One table behind the other, under one header; at least one."""
+    first = next(tables)
+    with pa.csv.CSVWriter(file, first.schema, write_options=CSV_STYLE) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
+
+
+def write_parquet(file: IO[bytes], tables: Iterator[pa.Table]) -> None:
+    """The same as Parquet; each table becomes a row group."""
+    first = next(tables)
+    with pa.parquet.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def typed(table: pa.Table, domain: Domain) -> pa.Table:

@@ -11,8 +11,12 @@ from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, ViewRule
 from lopub.errors import CampaignError, checks_options
 from lopub.forecast.design import ranked, usual_designs
+from lopub.forecast.population import Population
 from lopub.laws import bulk_of
 
+MUCH_BETTER = 0.8
+"""Where nobody says how many people answer, one question a person, which forgoes all dependence, has to be off by no more than
+this share of what pairs are off by."""
 PAPER = "bloom"
 """The paper's mechanism: what its f, bits and hashes ask for."""
 
@@ -88,9 +92,9 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
     """Clique, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
     if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
-    best = best_known(domain, request.budget)
-    mechanism = request.mechanism or (request.view.usual_mechanism if request.view else "") or best[1]
-    rule = request.view
+    named = request.mechanism or (request.view.usual_mechanism if request.view else "")
+    best = best_known(domain, request.budget) if request.view is None or not named else (request.view, named)
+    mechanism, rule = named or best[1], request.view
     if rule is None:
         bulk = bulk_of(Mechanism.known[mechanism])
         rule = best[0] if mechanism == best[1] else bulk.usual_view(domain.sizes, float(request.budget))
@@ -99,6 +103,10 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
 
 
 def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
-    """What `design` ranks first, for pairs: one view, randomized jointly with the whole budget."""
-    best = ranked(usual_designs(domain.sizes, float(epsilon)), domain.sizes, float(epsilon))[0].design
-    return best.view, best.mechanism
+    """The best of the usual designs for pairs of people like those of surveys: one view, randomized jointly with the whole
+    budget."""
+    crowd = Population.like_surveys(domain)
+    found = ranked(usual_designs(domain.sizes, float(epsilon)), crowd, float(epsilon))
+    of_pairs = [one for one in found if one[0].view.n_alike(len(domain)) != 1] or found
+    best = of_pairs[0] if of_pairs[0][1].pairs * MUCH_BETTER <= found[0][1].pairs else found[0]
+    return best[0].view, best[0].mechanism

@@ -48,7 +48,7 @@ class Basis(ABC):
     @property
     @abstractmethod
     def slots(self) -> tuple[int, int] | None:
-        """The first and the last slot of the reports; counts do not know them."""
+        """The first and the last slot of the reports; None of counts out of a file that does not tell them."""
 
     @property
     @abstractmethod
@@ -181,8 +181,8 @@ class CountsAlone(Basis):
         return self.given.campaign
 
     @property
-    def slots(self) -> None:
-        return None
+    def slots(self) -> tuple[int, int] | None:
+        return self.given.slots
 
     @cached_property
     def views(self) -> tuple[Clique, ...]:

@@ -12,9 +12,9 @@ what the largest of that many pure-noise correlations would reach.
 """
 
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from lopub.collection.counts import AttributeBits, Counts, form_of
 from lopub.contract.domain import Clique
@@ -22,6 +22,9 @@ from lopub.errors import DomainError
 from lopub.inference.joint import Probabilities
 from lopub.inference.moments import law_of
 from lopub.laws.codes import code_matrix
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 MOST_SWEEPS = 10_000
 TOLERANCE = 1e-6
@@ -62,8 +65,10 @@ def debiased_bits(counts: Counts, position: int) -> tuple[Probabilities, float]:
     return total / weights, float(1 / np.sqrt(weights))
 
 
-def candidate_matrix(counts: Counts, clique: Clique) -> sparse.csc_array:
+def candidate_matrix(counts: Counts, clique: Clique) -> "sparse.csc_array":
     """M: one column a cell, the concatenated filters of its candidates. shape (all bits, cells); sparse, h k ones a column."""
+    from scipy import sparse
+
     campaign = counts.campaign
     codes = [code_matrix(law_of(campaign, p, counts.noises((p,))[0])[0]) for p in clique]
     cells = np.indices([len(code) for code in codes]).reshape(len(codes), -1)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.mechanism import Law
 from lopub.errors import CampaignError, NeedsReports
+from lopub.inference.answer_shares import likeliest_shares
 from lopub.inference.contingency import Contingency
 from lopub.inference.em import MOST_EVALUATIONS, ROUNDING, STALLED, TOLERANCE, em_map, run_accelerated, settled
 from lopub.inference.evidence import Evidence, Part
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
+MOST_TRIED = 2**20
+"""Sets of attributes that are looked at to find that no view has more than two: all pairs of 1,000 attributes, and some."""
 MOST_WORK = 2e7
 """Reports times cells of a fit in which every report is looked at in every step."""
 
@@ -68,6 +72,10 @@ class Reader(ABC):
     def counts_suffice(self, counts: Counts) -> bool:
         """Whether counts alone give a summary of attributes and pairs; otherwise they are read as linear equations."""
         return form_of(counts.campaign).holds_all(counts.campaign)
+
+    def counts_say_all(self, campaign: Campaign) -> bool:
+        """Whether `shrunk` takes nothing from reports, not even about three attributes or more, that their counts do not hold."""
+        return False
 
     def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         """What counts alone say about the clique."""
@@ -127,8 +135,18 @@ class AnswerReader(Reader):
     def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _counted_parts(reports.counts, clique) if len(clique) <= 2 else _answer_parts(reports, clique)
 
+    def marginal(self, basis: "Basis", position: int) -> Probabilities:
+        tables = {noise: table.sum(axis=0) for noise, table in _tables(basis.counts, (position,)).items()}
+        keeps = [bulk_of(basis.campaign.mechanism).keep(basis.campaign, position, noise) for noise in tables]
+        return likeliest_shares(np.array(list(tables.values()), dtype=np.float64), np.array(keeps))
+
     def counted_parts(self, counts: Counts, clique: Clique) -> Iterator[Part]:
         return _counted_parts(counts, clique)
+
+    def counts_say_all(self, campaign: Campaign) -> bool:
+        rule, sizes = campaign.view, campaign.domain.sizes
+        first = islice(rule.views(sizes), MOST_TRIED)
+        return all(len(view) <= 2 for view in first) and rule.n_tried(sizes, MOST_TRIED) <= MOST_TRIED
 
     def check_counts(self, counts: Counts, clique: Clique) -> None:
         if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
@@ -223,6 +241,9 @@ class ViewReader(Reader):
         if basis.view_counts is None:
             return cast("Reports", basis).joint_bits.marginals[position]
         return basis.view_counts.marginals[position]
+
+    def counts_say_all(self, campaign: Campaign) -> bool:
+        return form_of(campaign).holds_all(campaign)
 
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return False

@@ -50,6 +50,10 @@ class Study:
     """
 
     def __init__(self, data: ReportBatch | Counts) -> None:
+        if not isinstance(data, ReportBatch | Counts):
+            raise DomainError(
+                f"data must be a ReportBatch or Counts, got {type(data).__name__}; ReportBatch.load and Counts.load read files"
+            )
         needed = data.campaign.terms.min_reports
         if not len(data):
             raise TooFewReports("there are no reports to estimate from")
@@ -145,7 +149,7 @@ class Study:
 
     @property
     def slots(self) -> tuple[int, int] | None:
-        """The first and the last slot of the reports; None of counts, which do not know them."""
+        """The first and the last slot of the reports; None of counts out of a file that does not tell them."""
         return self._basis.slots
 
     @property

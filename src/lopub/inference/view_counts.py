@@ -115,7 +115,7 @@ class ViewCounts:
 
 def table_of(campaign: Campaign, view: Clique, table: Table) -> ViewTable:
     """A view's counts of ones as unbiased sums."""
-    noise = bulk_of(campaign.mechanism).cell_noise(campaign.channels(view)[0])
+    noise = bulk_of(campaign.mechanism).cell_noise(campaign.channels(view)[0].law())
     reports, ones = table.counts[:, 0].astype(np.float64), table.counts[:, 1:]
     sums = (ones - noise.q * reports[:, None]) / (noise.p - noise.q)
     shape = [campaign.domain.sizes[position] for position in view]

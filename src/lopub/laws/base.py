@@ -152,9 +152,10 @@ class Bulk:
         """The chance that what a report with this noise says of an attribute is kept, where reports name answers."""
         raise DomainError(f"mechanism {self.mechanism!r} sends bits, which are not kept as a whole")
 
-    def cell_noise(self, channel: Channel) -> CellNoise:
-        """How far the share of a cell may be off that is read off counts of ones, where counts tell cells."""
-        raise DomainError(f"mechanism {self.mechanism!r} has no bit for every cell")
+    def cell_noise(self, law: Law) -> CellNoise:
+        """How far the share of a cell may be off that is read off the reports of one block. Where a candidate has several bits
+        that it shares with others: as on average."""
+        return CellNoise(float(law.p), float(law.q), self.noise(law), 0.0)
 
     # ---- planning
 
@@ -175,11 +176,6 @@ class Bulk:
         p, q = float(law.p), float(law.q)
         mean = q + (p - q) * law.weight / law.n_bits
         return mean * (1 - mean) / (p - q) ** 2 / law.weight if p > q else math.inf
-
-    def worth(self, law: Law, part_cells: int) -> float:
-        """How many undisturbed records a report of a jointly randomized block is worth, about a part of it with so many cells:
-        every cell of the block adds its noise to the part's."""
-        return 1 / (law.n_candidates * self.noise(law))
 
     # ---- fakes
 

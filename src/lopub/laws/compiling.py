@@ -13,7 +13,7 @@ arrays lie in memory. That takes three rules:
 """
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -23,35 +23,63 @@ REORDERED = frozenset({"contract", "reassoc", "nsz"})
 is not approximated."""
 
 
+class Later:
+    """A function as numba makes it, made at its first call or when a kernel that calls it is compiled. Before that not even
+    numba is loaded, which would take up half of a short command's time."""
+
+    __wrapped__: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], Any]) -> None:
+        update_wrapper(self, function)
+        self._make = make
+
+    @cached_property
+    def made(self) -> Any:
+        return self._make(self.__wrapped__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.made(*arguments)
+
+
 def compiled(function: Function) -> Function:
-    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process. Before that
-    call not even numba is loaded, which takes seconds: making a campaign needs none of it."""
-    kernel: Function | None = None
-
-    @wraps(function)
-    def call(*arguments: Any) -> Any:
-        nonlocal kernel
-        if kernel is None:
-            kernel = _compiled(function, fastmath=False, inline="never")
-        return kernel(*arguments)
-
-    return cast(Function, call)
+    """Compiled at the first call and kept on disk; where no disk can be written, compiled anew in every process."""
+    return cast(Function, Later(function, lambda it: _compiled(it, fastmath=False, inline="never")))
 
 
 def compiled_sums(function: Function) -> Function:
     """The same for sums of floats, whose order may change."""
-    return _compiled(function, fastmath=set(REORDERED), inline="never")
+    return cast(Function, Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="never")))
 
 
 def inlined_sums(function: Function) -> Function:
     """The same for a part of other kernels: copied into those that call it, and a kernel of its own where Python calls it."""
-    return _compiled(function, fastmath=set(REORDERED), inline="always")
+    return cast(Function, Later(function, lambda it: _compiled(it, fastmath=set(REORDERED), inline="always")))
 
 
-def _compiled(function: Function, **options: Any) -> Function:
+def instruction(describe: Callable[..., Any]) -> Any:
+    """What the processor itself can do, described as numba wants it; for kernels alone to call."""
+    return Later(describe, _intrinsic)
+
+
+def _intrinsic(describe: Callable[..., Any]) -> Any:
+    from numba.extending import intrinsic
+
+    return intrinsic(describe)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     from numba import njit
 
+    _make_parts(function)
     try:
-        return cast(Function, njit(cache=True, nogil=True, error_model="numpy", **options)(function))
+        return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     except RuntimeError:  # numba found no place for its cache
-        return cast(Function, njit(nogil=True, error_model="numpy", **options)(function))
+        return njit(nogil=True, error_model="numpy", **options)(function)
+
+
+def _make_parts(function: Callable[..., Any]) -> None:
+    """Put what numba made in place of what is to be made later, under each name that the function uses: numba looks there."""
+    names = function.__globals__
+    for name in function.__code__.co_names:
+        if isinstance(part := names.get(name), Later):
+            names[name] = part.made

@@ -9,6 +9,8 @@ from lopub.contract.view import Sizes, ViewRule
 CELLS_PER_ODDS = 6
 """`fill` takes e^eps / 6 cells, which keeps about six of seven answers."""
 FEWEST_CELLS = 4
+LARGE = 64
+"""Candidates from which a question is better asked alone, unless very many people answer."""
 LARGEST_SPELT_OUT = 8192
 """Cells of a block up to which a bit for each of them is sent, unless more is asked for."""
 

@@ -15,6 +15,7 @@ from lopub.contract.mechanism.direct import Direct, DirectChannel
 from lopub.contract.view import AllAttributes, Fill, Sample, Sizes, ViewRule
 from lopub.errors import DomainError
 from lopub.laws.base import ANSWERS, Answers, Bits, Bulk, Channels, Ok, Payloads, ReportArrays
+from lopub.laws.cells import CellNoise, cell_noise
 from lopub.laws.compiling import compiled
 from lopub.laws.designs import FEWEST_CELLS, LARGEST_SPELT_OUT, Design, fill_cells
 from lopub.laws.draws import WORD, RandomWords, chosen, uniform_below, units_of, words
@@ -22,8 +23,11 @@ from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells
 from lopub.laws.records import Inputs, Records, padded_views
 
-OTHER_SHARES = (3, 12)
-"""Of e^eps, beside the usual share: views that are filled further, and less."""
+FILL_STEP = 1.5
+"""Views that are filled further, and less, are compared in these steps, the same at every epsilon, so that a larger epsilon never
+looks worse."""
+FILL_SHARES = (2, 24)
+"""Of e^eps: the cells of the fullest and the least full view that are compared."""
 MOST_KEPT = 1 - 2.0**-53
 """The largest float below 1. At 1 itself, which a large epsilon would be rounded to, a cell that nobody has could not be seen."""
 
@@ -95,6 +99,10 @@ class DirectBulk(Bulk):
         channel = mechanism.channel((campaign.domain.attributes[position],), noise)
         return kept(channel.n_candidates, channel.odds)
 
+    def cell_noise(self, law: Law) -> CellNoise:
+        """One cell is named, never two."""
+        return cell_noise(law, 0.0, 0.0)
+
     def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         if len(sizes) == 1:
             if sizes[0] <= max(
@@ -108,18 +116,16 @@ class DirectBulk(Bulk):
 
     def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
         if len(sizes) > 1:
-            for share in OTHER_SHARES:
-                if (cells := fill_cells(epsilon, share)) >= FEWEST_CELLS:
-                    yield Design(self.mechanism, Fill(cells), True)
+            fewest, most = (max(FEWEST_CELLS, fill_cells(epsilon, share)) for share in reversed(FILL_SHARES))
+            whole = math.prod(map(float, sizes))
+            steps = range(math.floor(math.log(fewest, FILL_STEP)), math.ceil(math.log(most, FILL_STEP)) + 1)
+            cells = [round(FILL_STEP**step) for step in steps]
+            yield from (Design(self.mechanism, Fill(n), True) for n in cells if FEWEST_CELLS <= n <= FILL_STEP * whole)
         if len(sizes) > 2:
             yield Design(self.mechanism, Sample(3), True)
 
     def usual_view(self, sizes: Sizes, epsilon: float) -> ViewRule:
         return AllAttributes() if len(sizes) == 1 else Fill(max(FEWEST_CELLS, fill_cells(epsilon)))
-
-    def worth(self, law: Law, part_cells: int) -> float:
-        """What is seen of a part is kept as often as the whole: K v = (1 - 1 / K) / keep^2."""
-        return (1 - 1 / law.n_candidates) / (law.n_candidates * self.noise(law)) / (1 - 1 / part_cells)
 
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """The projection of one cell: a one, or none."""

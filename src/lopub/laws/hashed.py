@@ -6,9 +6,9 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Channel
+from lopub.contract.mechanism import Law
 from lopub.contract.mechanism.hashed import Hashed, HashedChannel
-from lopub.contract.view import Sizes
+from lopub.contract.view import Sample, Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads
 from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
@@ -31,6 +31,11 @@ class HashedBulk(Bulk):
         """Where a bit for every cell would be too much."""
         if LARGEST_SPELT_OUT < largest_pair(sizes) <= Hashed.largest_block:
             yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
+
+    def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
+        """One attribute a person, where one of them is large."""
+        if len(sizes) > 1 and largest_pair(sizes) > LARGEST_SPELT_OUT and max(sizes) <= Hashed.largest_block:
+            yield Design(self.mechanism, Sample(1), True)
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[HashedChannel, ...], channels)
@@ -57,9 +62,9 @@ class HashedBulk(Bulk):
         own = [self.bits(channels, at, payloads) for at in range(len(channels))]
         return np.packbits(np.concatenate(own, axis=1), axis=1, bitorder="little")
 
-    def cell_noise(self, channel: Channel) -> CellNoise:
+    def cell_noise(self, law: Law) -> CellNoise:
         """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
-        return independent_noise(channel.law())
+        return independent_noise(law)
 
     def numbers(self, channels: Channels, at: int, payloads: Payloads) -> Numbers:
         """What was sent in one block."""

@@ -6,19 +6,15 @@ leave the lanes in memory; the rounds are therefore written down for LLVM, which
 
 from collections.abc import Callable
 from math import isqrt
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from lopub.laws.compiling import compiled
+from lopub.laws.compiling import compiled, instruction
 
 LANES = 16
 ID_BYTES, WORDS_IN, WORDS_OUT = 16, 4, 8
-_VECTOR = ir.VectorType(ir.IntType(32), LANES)
 Lanes = NDArray[np.uint32]
 """shape (words * LANES,): word by word, the lanes side by side."""
 
@@ -50,10 +46,18 @@ class _Rounds:
     """The rounds of one block, written into a function that is being compiled."""
 
     def __init__(self, builder: Any) -> None:
-        self.builder = builder
+        from llvmlite import ir
+
+        self.builder, self.constant = builder, ir.Constant
+        self.lanes, self.index = ir.VectorType(ir.IntType(32), LANES), ir.IntType(64)
 
     def word(self, value: int) -> Any:
-        return ir.Constant(_VECTOR, [value] * LANES)
+        return self.constant(self.lanes, [value] * LANES)
+
+    def places(self, array: Any) -> list[Any]:
+        """Where the words of an array lie."""
+        start = self.builder.bitcast(array.data, self.lanes.as_pointer())
+        return [self.builder.gep(start, [self.constant(self.index, number)]) for number in range(WORDS_OUT)]
 
     def sum(self, first: Any, *others: Any) -> Any:
         for other in others:
@@ -87,22 +91,20 @@ class _Rounds:
 
 def _hash(_context: Any, words: Any, hashes: Any) -> Any:
     """As numba wants it described."""
+    from numba import types
 
     def body(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pairs = zip(signature.args, arguments, strict=True)
-        arrays = [context.make_array(kind)(context, builder, value) for kind, value in pairs]
-        source, target = (builder.bitcast(array.data, _VECTOR.as_pointer()) for array in arrays)
-        place = [ir.Constant(ir.IntType(64), k) for k in range(WORDS_OUT)]
-        rounds = _Rounds(builder)
-        message = [builder.load(builder.gep(source, [place[k]]), align=4) for k in range(WORDS_IN)]
-        for k, word in enumerate(rounds.state([*message, *map(rounds.word, PADDING)])):
-            builder.store(word, builder.gep(target, [place[k]]), align=4)
+        rounds, pairs = _Rounds(builder), zip(signature.args, arguments, strict=True)
+        source, target = (rounds.places(context.make_array(kind)(context, builder, value)) for kind, value in pairs)
+        message = [builder.load(place, align=4) for place in source[:WORDS_IN]]
+        for place, word in zip(target, rounds.state([*message, *map(rounds.word, PADDING)]), strict=True):
+            builder.store(word, place, align=4)
         return context.get_dummy_value()
 
     return types.void(words, hashes), body
 
 
-hash_lanes: Callable[[Lanes, Lanes], None] = cast(Any, intrinsic(_hash))
+hash_lanes: Callable[[Lanes, Lanes], None] = instruction(_hash)
 """From the ids' words to the hashes' words."""
 
 

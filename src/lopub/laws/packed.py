@@ -79,7 +79,8 @@ class Packed:
         """Some of the strings, in the order given."""
         if self._one_length is not None:
             return Packed.from_matrix(self.bytes_used.reshape(len(self), self._one_length)[rows])
-        return Packed.copied(self.data, self.offsets[:-1][rows], self.lengths[rows])
+        starts = self.offsets[:-1][rows]
+        return Packed.copied(self.data, starts, self.offsets[1:][rows] - starts)
 
     def matrix(self, rows: NDArray[Any] | None = None) -> NDArray[np.uint8]:
         """Strings that all have one length, as shape (n, length)."""

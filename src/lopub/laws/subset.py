@@ -6,17 +6,19 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Channel
+from lopub.contract.mechanism import Law
 from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.view import AllAttributes, Sample, Sizes
 from lopub.errors import Reason
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, ReportArrays
 from lopub.laws.cells import CellNoise, cell_noise
-from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
+from lopub.laws.designs import LARGE, LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
 from lopub.laws.records import Inputs
 
-SAMPLED = (1, 2, 3, 5, 8, 12)
+MOST_NAMED = 3
+"""Cells up to which a subset always has one member: that is `direct`, whose reports are shorter."""
+SAMPLED = (2, 3, 5, 8, 12)
 """Attributes that a report may cover where they are randomized separately."""
 
 
@@ -33,12 +35,16 @@ class SubsetBulk(Bulk):
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
 
     def usual_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
-        if largest_pair(sizes) <= LARGEST_SPELT_OUT:
+        if MOST_NAMED < largest_pair(sizes) <= LARGEST_SPELT_OUT:
             yield Design(self.mechanism, self.usual_view(sizes, epsilon), True)
+        if len(sizes) > 1 and LARGE < max(sizes) <= LARGEST_SPELT_OUT:
+            yield Design(self.mechanism, Sample(1), True)
 
     def other_designs(self, sizes: Sizes, epsilon: float) -> Iterator[Design]:
-        """Each attribute with its share of the budget."""
+        """One attribute a person; or several, each with its share of the budget."""
         if len(sizes) > 1:
+            if max(sizes) <= LARGEST_SPELT_OUT:
+                yield Design(self.mechanism, Sample(1), True)
             yield from (Design(self.mechanism, Sample(n), False) for n in SAMPLED if n < len(sizes))
             yield Design(self.mechanism, AllAttributes(), False)
 
@@ -54,13 +60,13 @@ class SubsetBulk(Bulk):
         right: Ok = np.logical_and.reduce(weights)
         return right
 
-    def cell_noise(self, channel: Channel) -> CellNoise:
+    def cell_noise(self, law: Law) -> CellNoise:
         """The other ones are a draw without putting back: w - 1 of the K - 1 others, or w where the true cell is not held."""
-        own = cast(SubsetChannel, channel)
-        w, k, p = own.subset_size, own.n_candidates, float(own.law().p)
+        k, p = law.n_candidates, float(law.p)
+        w = round(law.p + (k - 1) * law.q)
         with_own = p * (w - 1) / max(k - 1, 1)
         without = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / max((k - 1) * (k - 2), 1)
-        return cell_noise(own.law(), with_own, without)
+        return cell_noise(law, with_own, without)
 
 
 def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Channel
+from lopub.contract.mechanism import Law
 from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.view import Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Payloads
@@ -35,8 +35,8 @@ class UnaryBulk(Bulk):
         bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
 
-    def cell_noise(self, channel: Channel) -> CellNoise:
-        return independent_noise(channel.law())
+    def cell_noise(self, law: Law) -> CellNoise:
+        return independent_noise(law)
 
 
 def _optimized(channel: OptimizedChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

@@ -48,15 +48,26 @@ class Acceptance:
     lists: tuple[_List, ...]
 
     @classmethod
-    def of(cls, tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, draw: Draw, n_rows: int) -> "Acceptance":
-        """For the records of a model."""
+    def of(
+        cls,
+        tree: JunctionTree,
+        joints: Sequence[Probabilities],
+        domain: Domain,
+        columns: Domain,
+        draw: Draw,
+        n_rows: int,
+    ) -> "Acceptance":
+        """For the records of a model. domain: with the tree's positions. columns: with those of the records."""
         ruled = [one for one in domain.questions if isinstance(one, TickList) and (one.most or one.none)]
         if not ruled:
-            return cls(domain, ())
+            return cls(columns, ())
         pilot = draw(min(max(n_rows, FEWEST_PILOT), MOST_PILOT))
-        pilot = pilot[~contradicting(domain, pilot)]
-        lists = [domain.positions(option.name for option in one.options) for one in ruled]
-        return cls(domain, tuple(_balanced(own, pilot, tree, joints) for own in lists))
+        pilot = pilot[~contradicting(columns, pilot)]
+        lists = []
+        for names in ([option.name for option in one.options] for one in ruled):
+            shares = [_share(position, tree, joints) for position in domain.positions(names)]
+            lists.append(_balanced(columns.positions(names), pilot, shares))
+        return cls(columns, tuple(lists))
 
     def keeps(self, codes: Codes, rng: np.random.Generator) -> Rows:
         """Of each record, whether it is kept."""
@@ -66,10 +77,10 @@ class Acceptance:
         return kept
 
 
-def _balanced(positions: Clique, pilot: Codes, tree: JunctionTree, joints: Sequence[Probabilities]) -> _List:
+def _balanced(positions: Clique, pilot: Codes, shares: Sequence[Probabilities]) -> _List:
     patterns, places = distinct_rows(np.ascontiguousarray(pilot[:, list(positions)].astype(np.uint8)))
     have = np.bincount(places, minlength=len(patterns)) / max(len(pilot), 1)
-    wanted = _raked(patterns, have, [_share(position, tree, joints) for position in positions])
+    wanted = _raked(patterns, have, shares)
     weights = np.divide(wanted, have, out=np.ones_like(have), where=have > 0)
     largest = min(float(weights.max(initial=1.0)), 1 / LEAST_KEPT)
     return _List(positions, {row.tobytes(): min(w / largest, 1.0) for row, w in zip(patterns, weights.tolist(), strict=True)})

@@ -1,6 +1,7 @@
 """JunctionTree + clique joints -> Dataset (Algorithm 6)."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,12 @@ from lopub.inference.joint import SUM_TOLERANCE, Probabilities
 from lopub.model.acceptance import Acceptance
 from lopub.model.junction import JunctionTree
 
-Cells = NDArray[np.int64]
+BLOCK = 2**16
+"""Records that are drawn at once."""
+
+Cells = NDArray[np.unsignedinteger]
+Drawn = Iterator[tuple[slice | NDArray[np.unsignedinteger], NDArray[np.int64]]]
+"""Rows, and the cells of what their separators do not settle."""
 REDRAWN, FEWEST_REDRAWN = 100, 64
 """How often records that are not kept are drawn anew, and how many more than are needed, at least."""
 
@@ -25,6 +31,7 @@ def synthesize(
     rng: np.random.Generator,
     *,
     stratified: bool = False,
+    columns: Domain | None = None,
 ) -> Dataset:
     """Synthetic records: of each clique, in the tree's order, what its separator does not settle, given the separator.
 
@@ -33,32 +40,44 @@ def synthesize(
     order; by running intersection the distribution is the same.
     stratified: spread the records evenly over the cells instead of drawing each on its own, so that the counts of a
     clique, given its separator, are within one of those expected. The rows are in random order either way.
+    columns: the same attributes in the order that the table has them in; the domain's unless given.
+    Records are drawn in blocks: besides the table itself, a clique takes about sixteen bytes for each.
     """
     _check(tree, joints, domain, n_rows)
 
+    columns = columns or domain
+
     def draw_more(n: int) -> Codes:
-        return _drawn(tree, joints, domain, n, rng, _independent)
+        return _drawn(tree, joints, domain, columns, n, rng, _independent)
 
-    codes = _drawn(tree, joints, domain, n_rows, rng, _stratified if stratified else _independent)
+    codes = _drawn(tree, joints, domain, columns, n_rows, rng, _stratified if stratified else _independent)
     if domain.has_rules:
-        _redraw(codes, Acceptance.of(tree, joints, domain, draw_more, n_rows), draw_more, rng)
-    return Dataset(domain, codes)
+        _redraw(codes, Acceptance.of(tree, joints, domain, columns, draw_more, n_rows), draw_more, rng)
+    return Dataset(columns, codes)
 
 
-Draw = Callable[[Probabilities, Cells, np.random.Generator], Cells]
+Draw = Callable[[Probabilities, Cells, np.random.Generator], Drawn]
 
 
 def _drawn(
-    tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int, rng: np.random.Generator, draw: Draw
+    tree: JunctionTree,
+    joints: Sequence[Probabilities],
+    domain: Domain,
+    columns: Domain,
+    n_rows: int,
+    rng: np.random.Generator,
+    draw: Draw,
 ) -> Codes:
+    """Records with these columns, clique by clique."""
+    place = columns.positions(domain.names)
     codes = np.empty((n_rows, len(domain)), dtype=np.uint16, order="F")
     for clique, separator, joint in zip(tree.cliques, tree.separators, joints, strict=True):
         rest = tuple(position for position in clique if position not in separator)
-        given = _cells(codes, separator, domain.sizes)
-        drawn = draw(_steps(joint, clique, separator), given, rng)
         shape = tuple(domain.sizes[position] for position in rest)
-        for position, column in zip(rest, np.unravel_index(drawn, shape), strict=True):
-            codes[:, position] = column
+        given = _cells(codes, [(place[position], domain.sizes[position]) for position in separator])
+        for rows, drawn in draw(_steps(joint, clique, separator), given, rng):
+            for position, column in zip(rest, np.unravel_index(drawn, shape), strict=True):
+                codes[rows, place[position]] = column
     return codes
 
 
@@ -95,12 +114,13 @@ def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, 
             raise DomainError(f"joint {place} must not be negative and sum to 1, got a sum of {total:.6g}")
 
 
-def _cells(codes: Codes, positions: Clique, sizes: Sequence[int]) -> Cells:
-    """The cell of every record in the product of these attributes; 0 where there are none."""
-    cells = np.zeros(len(codes), dtype=np.int64)
-    for position in positions:
-        cells *= sizes[position]
-        cells += codes[:, position]
+def _cells(codes: Codes, columns: Sequence[tuple[int, int]]) -> Cells:
+    """The cell of every record in the product of these columns, in as few bytes as that takes; 0 where there are none.
+    columns: (place, size)."""
+    cells = np.zeros(len(codes), dtype=np.min_scalar_type(math.prod(size for _, size in columns)))
+    for place, size in columns:
+        cells *= cells.dtype.type(size)
+        cells += codes[:, place].astype(cells.dtype)
     return cells
 
 
@@ -118,31 +138,32 @@ def _steps(joint: Probabilities, clique: Clique, separator: Clique) -> Probabili
     return steps
 
 
-def _independent(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Cells:
+def _independent(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Drawn:
     """A cell of the rest for every record, each by a number of its own."""
-    return _inverted(steps, given, rng.random(len(given)))
+    for start in range(0, len(given), BLOCK):
+        rows = slice(start, start + BLOCK)
+        groups = given[rows].astype(np.int64)
+        yield rows, _inverted(steps, groups, rng.random(len(groups)))
 
 
-def _stratified(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Cells:
+def _stratified(steps: Probabilities, given: Cells, rng: np.random.Generator) -> Drawn:
     """A cell of the rest for every record: systematic sampling among records that share a separator value.
 
-    They take the places of a grid with a random start, in random order. One array of all records serves where it can: a million
-    of them are most of what a publication holds.
+    They take the places of a grid with a random start, in random order.
     """
-    by_group = rng.permutation(len(given))
-    by_group = by_group[np.argsort(given[by_group].astype(np.min_scalar_type(len(steps))), kind="stable")]
+    by_group = rng.permutation(np.arange(len(given), dtype=np.min_scalar_type(len(given))))
+    by_group = by_group[np.argsort(given[by_group], kind="stable")]
     sizes = np.bincount(given, minlength=len(steps))
-    groups = np.repeat(np.arange(len(steps)), sizes)
-    levels = np.arange(len(given), dtype=np.float64)  # ranks within their groups, exactly
-    levels -= np.repeat(np.cumsum(sizes) - sizes, sizes)
-    levels += rng.random(len(steps))[groups]
-    levels /= sizes[groups]
-    drawn = np.empty_like(given)
-    drawn[by_group] = _inverted(steps, groups, levels)
-    return drawn
+    ends, offsets = np.cumsum(sizes), rng.random(len(steps))
+    for start in range(0, len(given), BLOCK):
+        places = np.arange(start, min(start + BLOCK, len(given)))
+        groups = np.searchsorted(ends, places, side="right")
+        ranks = places - (ends - sizes)[groups]
+        levels = (ranks + offsets[groups]) / sizes[groups]
+        yield by_group[start : start + BLOCK], _inverted(steps, groups, levels)
 
 
-def _inverted(steps: Probabilities, given: Cells, levels: Probabilities) -> Cells:
+def _inverted(steps: Probabilities, given: NDArray[np.int64], levels: Probabilities) -> NDArray[np.int64]:
     """The cell of the rest at each level of [0, 1) of its row's steps; never one of probability zero.
 
     All rows stand one behind the other, row i from i to i + 1, so that one sorted search serves all of them.
@@ -151,6 +172,6 @@ def _inverted(steps: Probabilities, given: Cells, levels: Probabilities) -> Cell
     line = (steps + np.arange(n_rows)[:, None]).reshape(-1)
     ends = np.nextafter(np.arange(1, n_rows + 1, dtype=np.float64), 0)  # a sum must not round up into the next row
     places = given + levels
-    found: Cells = np.searchsorted(line, np.minimum(places, ends[given], out=places), side="right")
+    found: NDArray[np.int64] = np.searchsorted(line, np.minimum(places, ends[given], out=places), side="right")
     found -= given * n_cells
     return found

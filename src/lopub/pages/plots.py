@@ -210,6 +210,27 @@ def lines(drawn: Sequence[Line], *, title: str, x_label: str, y_label: str, loga
         return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
 
 
+def curves(
+    drawn: Mapping[str, tuple[Sequence[float], Sequence[float]]], chosen: float, *, x_label: str, y_label: str, name: str,
+    description: str,
+) -> str:  # fmt: skip
+    """Lines over a logarithmic axis, with a mark at the value that is chosen."""
+    with _figure(5.2, 3.2) as figure:
+        axes = figure.add_subplot()
+        axes.axvline(chosen, color=FAINT, linewidth=1, linestyle="--")
+        for number, (label, (x, y)) in enumerate(drawn.items()):
+            own = FIRST if number == 0 else INK
+            axes.plot(x, y, color=own, linewidth=1.4, marker=MARKERS[number], markersize=4)
+            axes.annotate(label, (x[0], y[0]), xytext=(4, 4), textcoords="offset points", color=own, fontsize=9)
+        axes.set_xscale("log")
+        axes.set(xlabel=x_label, ylabel=y_label)
+        axes.set_ylim(bottom=0)
+        ticks = sorted({value for x, _ in drawn.values() for value in x})
+        axes.set_xticks(ticks, [f"{value:,.4g}" if value < 1e4 else f"{value:,.0f}" for value in ticks], rotation=30, ha="right")
+        axes.minorticks_off()
+        return _svg(figure, name, description)
+
+
 def scatter(x: NDArray[np.float64], y: NDArray[np.float64], *, x_label: str, y_label: str, name: str, description: str) -> str:
     """Points about the line on which both are equal; evenly thinned where there are many."""
     chosen = np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(np.int64) if len(x) else np.zeros(0, dtype=np.int64)

@@ -1,39 +1,36 @@
-"""The planner: theory ranks the choices, the few best are tried with the real estimator, and the best of those is taken."""
+"""The planner: every design gets a forecast by the one model of error; the best is taken, and tried out where that is asked
+for."""
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, Pair
 from lopub.contract.terms import Terms
 from lopub.contract.texts import one_line
+from lopub.contract.view import MOST_VIEWS, Sizes
 from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
-from lopub.forecast.design import Score, designs, ranked
+from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, designs, error_of
+from lopub.forecast.outlook import Forecast, Outlook, crowd_of, outlook
+from lopub.forecast.population import LOADINGS, Population
 from lopub.laws.designs import Design
-from lopub.planning.population import Population
-from lopub.planning.trial import MOST_PAIRS, Trial, affordable, campaign_for, tried
+from lopub.planning.mixed import mixed_designs
+from lopub.planning.trial import Trial, affordable, campaign_for, tried
 
-GOALS = ("pairs", "marginals", "table")
-"""What a collection is for. A synthetic table is ranked by theory like its pairs; a trial publishes one and scores that."""
-N_TRIED = 3
 MOST_PEOPLE = 10**10
 EPSILONS = (0.01, 50.0)
-FIRST_PEOPLE, FIRST_EPSILON = 10_000, 4.0
-"""Where the search for what is needed begins."""
-PEOPLE_BOUNDS = (10.0, float(MOST_PEOPLE))
-ROUNDS = 16
-STEP = 4.0
-"""Factor from one trial to the next until the wanted error lies between two."""
-NEAR = 1.2
 CONVINCING = 0.95
 """A dependence estimate is worth having where its error is below this share of independence's."""
+FEW_TOLD = 0.05
+"""Where no larger part of all pairs is better than independence, only shares are promised."""
 INTERVAL = 1.96
 PEOPLE_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-DROWNED = 1.5
-"""Expected AVD of an unshrunk pair, were every cell equally likely, above which held-out reports prefer independence."""
+NEAR = 1.01
+"""What is needed is found within one in a hundred."""
 
 
 @dataclass(frozen=True)
@@ -41,36 +38,100 @@ class Option:
     """One way to collect, with what it is expected to give."""
 
     design: Design
-    score: Score
-    trial: Trial | None
-    """None where it was not tried."""
+    forecast: Forecast
     report_bytes: int
+    trial: Trial | None = None
+    """None where it was not tried."""
 
-    def error(self, goal: str, people: int) -> float:
-        """Mean AVD: tried where it was tried, else by theory."""
-        if self.trial is not None:
-            if goal == "marginals" or len(self.score.sizes) == 1:
-                return self.trial.marginal_error
-            return self.trial.table_error if goal == "table" else self.trial.pair_error
-        return theory(self.score, goal, people)
+    def error(self, goal: str) -> float:
+        """Expected mean AVD of what a goal is about."""
+        return error_of(self.forecast, goal)
+
+    def label(self, sizes: Sizes) -> str:
+        """The design in a few words; of a mixed one, how many people are asked one question."""
+        rule = self.design.view
+        chances = None if rule.n_alike(len(sizes)) else rule.chances(sizes, MOST_VIEWS)
+        single = sum(chance for view, chance in (chances or {}).items() if len(view) == 1)
+        if not 0 < single < 1:
+            return str(self.design)
+        return f"{self.design.mechanism}, {100 * single:.0f} % one question, {100 * (1 - single):.0f} % two, jointly"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Questions, a reference population and a goal: the best design for any number of people and any epsilon."""
+
+    population: Population
+    goal: str = "pairs"
+    weights: tuple[float, ...] = ()
+    _known: dict[float, list[Outlook]] = field(default_factory=dict, repr=False)
+    _ranked: dict[tuple[int, float], list[tuple[Design, Forecast]]] = field(default_factory=dict, repr=False)
+
+    @property
+    def domain(self) -> Domain:
+        """The questions."""
+        return self.population.domain
+
+    def outlooks(self, epsilon: float) -> list[Outlook]:
+        """Of all designs at an epsilon; made once."""
+        if epsilon not in self._known:
+            own = self.weights or (1.0,) * len(self.domain)
+            every = [*designs(self.domain.sizes, epsilon), *mixed_designs(self.domain, epsilon, own)]
+            self._known[epsilon] = [outlook(design, self.population, epsilon, own) for design in dict.fromkeys(every)]
+        return self._known[epsilon]
+
+    def ranked(self, people: int, epsilon: float, progress: Progress = silent) -> list[tuple[Design, Forecast]]:
+        """Every design, the best first; designs that are equally good, such as a subset of one and direct, by name."""
+        if (people, epsilon) not in self._ranked:
+            outlooks = self.outlooks(epsilon)
+            found: list[tuple[Design, Forecast]] = []
+            for one in outlooks:
+                progress("comparing designs", len(found), len(outlooks))
+                found.append((one.design, one.at(people)))
+            self._ranked[people, epsilon] = sorted(found, key=lambda one: (round(error_of(one[1], self.goal), 9), str(one[0])))
+        return self._ranked[people, epsilon]
+
+    def chosen(self, people: int, epsilon: float, progress: Progress = silent) -> list[tuple[Design, Forecast]]:
+        """Every design, that which is taken first: of those that are as good as the best within AS_GOOD, the one that sees most
+        of what depends on what."""
+        found = self.ranked(people, epsilon, progress)
+        least = error_of(found[0][1], self.goal)
+        able = [one for one in found if error_of(one[1], self.goal) <= AS_GOOD * least]
+        first = able[0] if self.goal == "shares" else min(able, key=lambda one: round(one[1].bias, 9))
+        return [first, *(one for one in found if one is not first)]
+
+    def error(self, people: int, epsilon: float) -> float:
+        """The least that any design is expected to give. It falls with people and with epsilon."""
+        return error_of(self.ranked(people, epsilon)[0][1], self.goal)
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The chosen way, and the runners-up, best first."""
 
-    domain: Domain
+    planner: Planner
     people: int
     epsilon: float
-    goal: str
-    population: str
-    dependent: bool
-    """Whether the population's answers depend on each other."""
     options: tuple[Option, ...]
 
     def __repr__(self) -> str:
         how = f"best: {self.best.design}"
         return one_line(self, f"{self.people:,} people", f"epsilon {self.epsilon:g}", f"goal {self.goal}", how)
+
+    @property
+    def domain(self) -> Domain:
+        """The questions."""
+        return self.planner.domain
+
+    @property
+    def goal(self) -> str:
+        """What should be accurate."""
+        return self.planner.goal
+
+    @property
+    def population(self) -> Population:
+        """Whom the forecasts are about."""
+        return self.planner.population
 
     @property
     def best(self) -> Option:
@@ -79,56 +140,69 @@ class Plan:
 
     @property
     def error(self) -> float:
-        """Expected mean AVD of what the goal is about."""
-        return self.best.error(self.goal, self.people)
+        """Expected mean AVD of what the goal is about. The chosen option's own may be larger by AS_GOOD, and no more."""
+        return self.planner.error(self.people, self.epsilon)
 
-    def shown_error(self, option: Option, goal: str) -> float:
-        """Of an option that was not tried: what theory says of it, scaled as theory and trial differ for the best one."""
-        if option.trial is not None:
-            return option.error(goal, self.people)
-        there = theory(self.best.score, goal, self.people)
-        return min(1.0, theory(option.score, goal, self.people) * self.best.error(goal, self.people) / there) if there else 1.0
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs that the forecasts are about."""
+        return crowd_of(self.population, self.planner.weights).pairs
 
     @property
     def independence_wins(self) -> bool:
-        """Whether no estimate of dependence is expected to beat independence: on a table of people whose answers depend on each
-        other, as the trial says; where nothing is known of that, if the noise of a typical pair would drown any dependence."""
-        trial = self.best.trial
-        if self.goal == "marginals" or len(self.domain) == 1:
+        """Whether hardly any estimate of dependence is expected to beat independence."""
+        if self.goal == "shares" or len(self.domain) == 1 or self.population.dependence == "none":
             return False
-        if not any(self.best.score.pair_worths):
-            return True
-        if self.dependent and trial is not None:
-            return trial.pair_error >= CONVINCING * trial.independence_error
-        return self.best.score.typical_spread(self.people) > DROWNED
+        return len(self.told_pairs) <= FEW_TOLD * len(self.pairs)
+
+    @property
+    def told_pairs(self) -> list[Pair]:
+        """Pairs of which more is expected to come out than their shares."""
+        found = self.best.forecast
+        able = found.pair_errors < CONVINCING * found.blind_errors
+        return [pair for pair, convincing in zip(self.pairs, able, strict=True) if convincing]
 
     @property
     def smallest_share(self) -> float:
         """The smallest share of an answer that can be told from zero, for a typical attribute."""
-        worths = zip(self.best.score.sizes, self.best.score.marginal_worths, strict=True)
-        errors = [math.sqrt(1 / (size * worth * self.people)) for size, worth in worths if worth > 0]
-        return min(1.0, INTERVAL * sum(errors) / len(errors))
+        sizes = self.domain.sizes
+        errors = [2 * error / size / 0.8 for error, size in zip(self.best.forecast.share_errors, sizes, strict=True)]
+        return min(1.0, INTERVAL * float(sum(errors)) / len(errors))
 
     def error_with(self, *, people: float = 1.0, epsilon: float = 1.0) -> float:
-        """Expected error with so many times the people or the epsilon: what was tried, scaled as theory says, with the design
-        that is then best."""
-        if people == epsilon == 1:
-            return self.error
-        sizes, then = self.domain.sizes, self.epsilon * epsilon
-        n = max(1, round(self.people * people))
-        there = ranked(designs(sizes, then), sizes, then, people=n, goal=self.goal, weights=self.best.score.weights)
-        ratio = theory(there[0], self.goal, n) / theory(self.best.score, self.goal, self.people)
-        return min(1.0, self.error * ratio)
+        """Expected error with so many times the people or the epsilon, and with the design that is then best: what a plan for
+        them would say."""
+        return self.planner.error(max(1, round(self.people * people)), self.epsilon * epsilon)
 
     def curve(self, of: str) -> list[tuple[float, float]]:
         """(value, expected error) for an eighth to eight times the "people", or a quarter to four times the "epsilon"."""
-        factors = PEOPLE_FACTORS if of == "people" else EPSILON_FACTORS
-        here = self.people if of == "people" else self.epsilon
-        return [(here * factor, self.error_with(**{of: factor})) for factor in factors]
+        return [(value, error_of(forecast, self.goal)) for value, forecast in self.forecasts(of)]
+
+    def forecasts(self, of: str) -> list[tuple[float, Forecast]]:
+        """The same with all that is expected there, of the design that is then best."""
+        if of == "people":
+            counts = sorted({max(1, round(self.people * factor)) for factor in PEOPLE_FACTORS})
+            return [(float(n), self.planner.ranked(n, self.epsilon)[0][1]) for n in counts]
+        budgets = [self.epsilon * factor for factor in EPSILON_FACTORS]
+        return [(budget, self.planner.ranked(self.people, budget)[0][1]) for budget in budgets]
+
+    @cached_property
+    def spread(self) -> dict[str, float]:
+        """The error of the chosen design among people whose answers depend on each other weakly, as usual, or strongly; empty
+        where a table says how much they do."""
+        if self.population.table is not None:
+            return {}
+        shares = {name: own.tolist() for name, own in zip(self.domain.names, self.population.shares, strict=True)}
+        crowds = {one: Population.with_shares(self.domain, shares, dependence=one) for one in LOADINGS}
+        own = self.planner.weights or None
+        return {
+            one: error_of(outlook(self.best.design, crowd, self.epsilon, own).at(self.people), self.goal)
+            for one, crowd in crowds.items()
+        }
 
     def campaign(self, terms: Terms) -> Campaign:
         """The finished campaign."""
-        return campaign_for(self.best.design, Population.uniform(self.domain), self.epsilon, terms)
+        return campaign_for(self.best.design, self.domain, self.epsilon, terms)
 
 
 @checks_options
@@ -140,65 +214,73 @@ def plan(
     goal: str = "pairs",
     population: Population | None = None,
     weights: Mapping[str, float] | None = None,
-    n_tried: int = N_TRIED,
+    n_tried: int = 0,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Plan:
     """How best to collect from so many people at this total epsilon.
 
-    goal: "pairs", "marginals" or "table" (a whole synthetic table). population: whom to try it on; uniform unless given.
-    weights: of attributes that matter more, or less, than 1. progress: told before each trial, with its design.
+    goal: "pairs", "shares" or "table" (a whole synthetic table). population: whom the forecasts are about; people like those of
+    surveys unless given. weights: of attributes that matter more, or less, than 1. n_tried: how many of the best designs are
+    tried out with simulated reports; the best of those that were tried wins. progress: told before each trial, with its design.
     """
-    _check(people, epsilon, goal)
+    _check(people, epsilon)
+    made = planner_of(domain, goal=goal, population=population, weights=weights)
     told = progress or silent
-    crowd = population or Population.uniform(domain)
-    own = _weights(domain, weights or {})
-    scores = ranked(designs(domain.sizes, epsilon), domain.sizes, epsilon, people=people, goal=goal, weights=own)
-    tries = _tries(scores, people, n_tried, known=crowd.table is not None)
-    options = []
-    for one in scores:
-        trial = None
-        if one in tries:
-            told(f"trying {one.design}", tries.index(one), len(tries))
-            trial = tried(
-                one.design,
-                crowd,
-                people=people,
-                epsilon=epsilon,
-                seed=seed,
-                most_pairs=0 if goal == "marginals" else MOST_PAIRS,
-                weights=own,
-                with_table=goal == "table",
-            )
-        size = campaign_for(one.design, crowd, epsilon).longest_report
-        options.append(Option(one.design, one, trial, size))
-    options.sort(key=lambda option: (option.trial is None, _rank(option, goal, people, crowd)))
-    return Plan(domain, people, epsilon, goal, crowd.label, crowd.table is not None, tuple(options))
+    found = [
+        Option(design, forecast, campaign_for(design, domain, epsilon).longest_report)
+        for design, forecast in made.chosen(people, epsilon, told)
+    ]
+    able = [option for option in found[:n_tried] if affordable(option.design, len(domain))]
+    options = [_tried(option, made, people, epsilon, seed, told, (i, len(able))) for i, option in enumerate(able)]
+    options.sort(key=lambda option: _of_trial(option, made.goal))
+    if len(options) < min(n_tried, len(found)):  # one that cannot be tried may be better than those that were
+        tried_ones = {option.design: option for option in options}
+        return Plan(made, people, epsilon, tuple(tried_ones.get(option.design, option) for option in found))
+    return Plan(made, people, epsilon, (*options, *found[len(options) :]))
 
 
-def _weights(domain: Domain, weights: Mapping[str, float]) -> list[float]:
+def planner_of(
+    domain: Domain, *, goal: str = "pairs", population: Population | None = None, weights: Mapping[str, float] | None = None
+) -> Planner:
+    """A planner for these questions."""
+    goal = SAME_GOAL.get(goal, goal)
+    if goal not in GOALS:
+        raise DomainError(f"goal must be one of {', '.join(GOALS)}, got {goal!r}")
+    crowd = population or Population.like_surveys(domain)
+    if crowd.domain.sizes != domain.sizes or crowd.domain.names != domain.names:
+        raise DomainError("the population has other attributes than the questions")
+    return Planner(crowd, goal if len(domain) > 1 else "shares", _weights(domain, weights or {}))
+
+
+def _tried(option: Option, made: Planner, people: int, epsilon: float, seed: int, told: Progress, at: tuple[int, int]) -> Option:
+    told(f"trying {option.design}", *at)
+    trial = tried(
+        option.design,
+        made.population,
+        people=people,
+        epsilon=epsilon,
+        seed=seed,
+        pairs=[] if made.goal == "shares" else crowd_of(made.population, made.weights).pairs,
+        weights=made.weights,
+        with_table=made.goal == "table",
+    )
+    return Option(option.design, option.forecast, option.report_bytes, trial)
+
+
+def _of_trial(option: Option, goal: str) -> float:
+    trial = option.trial
+    if trial is None:
+        return math.inf
+    return {"shares": trial.share_error, "pairs": trial.pair_error, "table": trial.table_error}[goal]
+
+
+def _weights(domain: Domain, weights: Mapping[str, float]) -> tuple[float, ...]:
     """Of all attributes, 1 unless given."""
     domain.positions(list(weights))
     if any(not weight >= 0 for weight in weights.values()) or sum(weights.get(name, 1.0) for name in domain.names) <= 0:
         raise DomainError("weights must not be negative, and at least one must be above 0")
-    return [weights.get(name, 1.0) for name in domain.names]
-
-
-def _tries(scores: list[Score], people: int, n_tried: int, *, known: bool) -> list[Score]:
-    """The best by theory that a trial can afford; and where noise drowns pairs, or it is known how much people's answers depend
-    on each other, also one question a person, which forgoes pairs."""
-    able = [one for one in scores if affordable(one.design, len(one.sizes))]
-    single = [one for one in able if one.design.view.n_alike(len(one.sizes)) == 1]
-    if single and single[0] not in able[:n_tried] and (known or scores[0].typical_spread(people) > DROWNED):
-        return [*able[: n_tried if known else n_tried - 1], single[0]]
-    return able[:n_tried]
-
-
-def _rank(option: Option, goal: str, people: int, crowd: Population) -> float:
-    """What options are compared by: the error tried, and among people whose answers depend on nothing, also the dependence
-    that would be lost among others."""
-    lost = 0.0 if crowd.table is not None or goal == "marginals" else option.score.shrunk_pair_error(people)
-    return option.error(goal, people) + lost
+    return tuple(weights.get(name, 1.0) for name in domain.names)
 
 
 @checks_options
@@ -210,33 +292,15 @@ def people_needed(
     goal: str = "pairs",
     population: Population | None = None,
     weights: Mapping[str, float] | None = None,
-    n_tried: int = N_TRIED,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> int:
-    """How many people it takes for a wanted error: the least, within a fifth, for which a plan's trial reaches it."""
-    _check(1, epsilon, goal)
+    """How many people it takes for a wanted error: the least, within one in a hundred."""
+    _check(1, epsilon)
     _check_error(error)
-
-    def at(people: float) -> Plan:
-        return plan(
-            domain,
-            people=math.ceil(people),
-            epsilon=epsilon,
-            goal=goal,
-            population=population,
-            weights=weights,
-            n_tried=n_tried,
-            seed=seed,
-            progress=progress,
-        )
-
-    found = _least(at, FIRST_PEOPLE, PEOPLE_BOUNDS, error)
-    if isinstance(found, Plan):
-        raise TooFewReports(
-            f"no number of people up to {MOST_PEOPLE:,} reaches an error of {error:g} at epsilon {epsilon:g};"
-            f" the nearest is {found.error:.2g}"
-        )
+    made = planner_of(domain, goal=goal, population=population, weights=weights)
+    found = _least(lambda people: made.error(math.ceil(people), epsilon), (1.0, float(MOST_PEOPLE)), error, progress)
+    if found is None:
+        raise TooFewReports(_out_of_reach(made, MOST_PEOPLE, epsilon, error))
     return math.ceil(found)
 
 
@@ -249,67 +313,52 @@ def epsilon_needed(
     goal: str = "pairs",
     population: Population | None = None,
     weights: Mapping[str, float] | None = None,
-    n_tried: int = N_TRIED,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> float:
-    """The epsilon it takes for a wanted error with so many people, found in the same way."""
-    _check(people, 1.0, goal)
+    """The epsilon it takes for a wanted error with so many people: the least, within one in a hundred."""
+    _check(people, 1.0)
     _check_error(error)
-
-    def at(epsilon: float) -> Plan:
-        return plan(
-            domain,
-            people=people,
-            epsilon=epsilon,
-            goal=goal,
-            population=population,
-            weights=weights,
-            n_tried=n_tried,
-            seed=seed,
-            progress=progress,
-        )
-
-    found = _least(at, FIRST_EPSILON, EPSILONS, error)
-    if isinstance(found, Plan):
-        raise TooFewReports(
-            f"{people:,} people do not reach an error of {error:g} at any epsilon up to {EPSILONS[1]:g};"
-            f" the nearest is {found.error:.2g}"
-        )
-    return found
+    made = planner_of(domain, goal=goal, population=population, weights=weights)
+    found = _least(lambda epsilon: made.error(people, _short(epsilon)), EPSILONS, error, progress)
+    if found is None:
+        raise TooFewReports(_out_of_reach(made, people, EPSILONS[1], error))
+    return _short(found)
 
 
-def _least(at: Callable[[float], Plan], first: float, bounds: tuple[float, float], error: float) -> float | Plan:
-    """The least value whose plan reaches the error, within NEAR; the plan of the largest value where none does."""
+def _short(epsilon: float) -> float:
+    """Three digits, rounded up, as people write it."""
+    digits = max(0, 2 - math.floor(math.log10(epsilon)))
+    return float(math.ceil(round(epsilon * 10**digits, 6)) / 10**digits)
+
+
+def _out_of_reach(made: Planner, people: int, epsilon: float, error: float) -> str:
+    """Why an error cannot be reached, and what would help."""
+    nearest = made.error(people, epsilon)
+    said = f"{people:,} people at epsilon {epsilon:g} do not reach an error of {error:g}; the nearest is {nearest:.2g}"
+    helps = "fewer questions, or fewer answers to the large ones, would help"
+    return f"{said}: {helps}"
+
+
+def _least(
+    error_at: Callable[[float], float], bounds: tuple[float, float], error: float, progress: Progress | None
+) -> float | None:
+    """The least value that reaches the error, within NEAR; None where none does. The error falls with the value."""
     low, high = bounds
-    value, reached = first, False
-    for _ in range(ROUNDS):
-        here = at(value)
-        if here.error <= error:
-            high, reached = value, True
-        elif value >= bounds[1]:
-            return here
-        else:
-            low = value
-        if reached and high / low <= NEAR:
-            break
-        if not reached:
-            value = min(value * STEP, high)
-        elif low == bounds[0]:
-            value = max(high / STEP, low)
-        else:
-            value = math.sqrt(low * high)
-    return high if reached else at(bounds[1])
+    told, step = progress or silent, 0
+    if error_at(high) > error:
+        return None
+    if error_at(low) <= error:
+        return low
+    total = math.ceil(math.log2(math.log(high / low) / math.log(NEAR)))
+    while high / low > NEAR:
+        told("searching", step, total)
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if error_at(middle) <= error else (middle, high)
+        step += 1
+    return high
 
 
-def theory(one: Score, goal: str, people: int) -> float:
-    """Mean AVD by theory."""
-    return one.marginal_error(people) if goal == "marginals" or len(one.sizes) == 1 else one.shrunk_pair_error(people)
-
-
-def _check(people: int, epsilon: float, goal: str) -> None:
-    if goal not in GOALS:
-        raise DomainError(f"goal must be one of {', '.join(GOALS)}, got {goal!r}")
+def _check(people: int, epsilon: float) -> None:
     if not epsilon > 0:
         raise CampaignError(f"epsilon must be above 0, got {epsilon:g}; at 0 a report says nothing")
     if people < 1:

@@ -1,4 +1,4 @@
-"""A plan tried out: simulated people, simulated reports, the real estimator."""
+"""A plan tried out: simulated people, simulated reports or their counts, the real estimator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,27 +6,30 @@ from itertools import combinations
 
 import numpy as np
 
-from lopub.collection.counts import Form
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts, Form
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation import simulate
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain, Pair
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
+from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
 from lopub.inference.joint import Probabilities, avd
 from lopub.laws import bulk_of
 from lopub.laws.designs import Design
-from lopub.planning.population import Population
+from lopub.planning.draws import drawn_counts
 from lopub.release import publish
 
-MOST_TRIED = 100_000
-"""People of a trial; with more, errors are scaled down from there."""
-MOST_ATTRIBUTES = 200
-"""Attributes that a trial can afford; plans for more go by theory alone."""
-MOST_PAIRS = 150
+MOST_SIMULATED = 100_000
+"""People whose reports are made one by one; of more, counts are drawn."""
+MOST_ATTRIBUTES = 100
+"""Attributes that a trial can afford."""
+MOST_PAIRS = 100
 """Pairs that a trial estimates, evenly picked."""
-MOST_VIEWS = 400
+MOST_VIEWS = 5000
 """Views of jointly randomized bits that a trial can afford: their marginals take all of them."""
 
 
@@ -35,7 +38,8 @@ class Trial:
     """Mean AVD of what came out, beside the people it came from."""
 
     n_people: int
-    marginal_error: float
+    """As many as were asked for, unless they are too many to be simulated."""
+    share_error: float
     pair_error: float
     independence_error: float
     """Of the product of the estimated marginals: what a pair estimate must beat."""
@@ -43,10 +47,10 @@ class Trial:
     """Of the pairs of a synthetic table that is published from the reports; not a number where none was."""
 
 
-def campaign_for(design: Design, population: Population, epsilon: float, terms: Terms | None = None) -> Campaign:
+def campaign_for(design: Design, domain: Domain, epsilon: float, terms: Terms | None = None) -> Campaign:
     """The campaign that a design makes at this epsilon."""
     request = CampaignRequest(epsilon=str(epsilon), mechanism=design.mechanism, view=design.view, jointly=design.jointly)
-    return make_campaign(population.domain, terms or Terms(name="plan"), request)
+    return make_campaign(domain, terms or Terms(name="plan"), request)
 
 
 def affordable(design: Design, n_attributes: int) -> bool:
@@ -64,40 +68,51 @@ def tried(
     people: int,
     epsilon: float,
     seed: int = 0,
-    most_pairs: int = MOST_PAIRS,
+    pairs: Sequence[Pair] | None = None,
     weights: Sequence[float] | None = None,
     with_table: bool = False,
 ) -> Trial:
-    """One trial. most_pairs: 0 leaves pairs out, which is faster. weights: how much each attribute matters.
-    with_table: whether a synthetic table is published and scored, too, which is slower."""
-    n = min(people, MOST_TRIED)
-    crowd = population.people(n, seed)
-    reports = simulate(crowd, campaign_for(design, population, epsilon), seed=seed)
-    study = Study(reports)
-    d = len(population.domain)
+    """One trial. pairs: those that are estimated; none are faster, and some of all unless they are named. weights: how much each
+    attribute matters. with_table: whether a synthetic table is published and scored, too, which is slower."""
+    data, n = collected(campaign_for(design, population.domain, epsilon), population, people, seed)
+    study, d = Study(data), len(population.domain)
     place = study.domain.positions(population.domain.names)
-    covered = [position for position in range(d) if study.n_covering((place[position],))]
-    marginals = [
-        study.marginal(place[p]) if p in covered else np.full(size, 1 / size) for p, size in enumerate(population.domain.sizes)
-    ]
+    marginals = [_marginal(study, place[p], size) for p, size in enumerate(population.domain.sizes)]
     own = np.ones(d) if weights is None else np.array(weights)
-    marginal = float(np.average([avd(share, _shares(crowd, (p,))) for p, share in enumerate(marginals)], weights=own))
-    every = list(combinations(covered, 2))
-    chosen = every[:: max(1, -(-len(every) // most_pairs))] if most_pairs else []
-    joints = study.joints([(place[a], place[b]) for a, b in chosen]) if chosen else []
-    truth = [_shares(crowd, pair) for pair in chosen]
-    pair = [avd(joint.probabilities, true) for joint, true in zip(joints, truth, strict=True)]
-    blind = [avd(np.outer(marginals[a], marginals[b]), true) for (a, b), true in zip(chosen, truth, strict=True)]
-    table = publish(reports, seed=seed).synthetic if with_table else None
-    made = [avd(_shares(table, pair), true) for pair, true in zip(chosen, truth, strict=True)] if table is not None else []
+    shares = [avd(found, population.shares[p]) for p, found in enumerate(marginals)]
+    chosen = _some(d) if pairs is None else list(pairs)
+    asked = [(a, b) for a, b in chosen if study.n_covering((place[a],)) and study.n_covering((place[b],))]
+    joints = dict(zip(asked, study.joints([(place[a], place[b]) for a, b in asked]), strict=True)) if asked else {}
+    truth = {pair: population.joint(pair) for pair in chosen}
+    blind = {(a, b): np.outer(marginals[a], marginals[b]) for a, b in chosen}
+    found = {pair: joints[pair].probabilities if pair in joints else blind[pair] for pair in chosen}
+    table = publish(data, seed=seed).synthetic if with_table else None
+    made = {} if table is None else {pair: _counted(table, population.domain, pair) for pair in chosen}
     both = [own[a] * own[b] for a, b in chosen]
-    scale = float(np.sqrt(n / people))
-    return Trial(n, marginal * scale, _mean(pair, both) * scale, _mean(blind, both), _mean(made, both) * scale)
+
+    def mean(of: dict[Pair, Probabilities]) -> float:
+        errors = [avd(of[pair] / of[pair].sum(), truth[pair]) for pair in chosen if pair in of]
+        return float(np.average(errors, weights=both)) if errors else float("nan")
+
+    return Trial(n, float(np.average(shares, weights=own)), mean(found), mean(blind), mean(made))
 
 
-def _mean(errors: list[float], weights: list[float]) -> float:
-    return float(np.average(errors, weights=weights)) if errors else float("nan")
+def collected(campaign: Campaign, population: Population, people: int, seed: int) -> tuple[ReportBatch | Counts, int]:
+    """What so many people would send, as reports or as counts, and how many they are: fewer where even counts are too many."""
+    if people > MOST_SIMULATED and (counts := drawn_counts(campaign, population, people, seed)) is not None:
+        return counts, people
+    n = min(people, MOST_SIMULATED)
+    return simulate(population.people(n, seed), campaign, seed=seed), n
 
 
-def _shares(crowd: Dataset, clique: tuple[int, ...]) -> Probabilities:
-    return crowd.counts([crowd.domain.names[position] for position in clique]) / len(crowd)
+def _marginal(study: Study, position: int, size: int) -> Probabilities:
+    return study.marginal(position) if study.n_covering((position,)) else np.full(size, 1 / size)
+
+
+def _counted(table: Dataset, domain: Domain, pair: Pair) -> Probabilities:
+    return table.counts([domain.names[position] for position in pair]).astype(np.float64)
+
+
+def _some(n_attributes: int) -> list[Pair]:
+    every = list(combinations(range(n_attributes), 2))
+    return every[:: max(1, -(-len(every) // MOST_PAIRS))]

@@ -1,18 +1,16 @@
 """A publication as a directory, whole or not at all."""
 
-import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet
 
 from lopub import __version__
-from lopub.collection.dataset import CSV_STYLE, Dataset, typed
+from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Dataset, typed, write_csv, write_parquet
 from lopub.contract.domain import Binned
-from lopub.files import whole_directory
+from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
 from lopub.release.render.html import report_html
 from lopub.release.render.package import package_files
@@ -64,7 +62,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "margins": [list(names) for names in publication.margins],
             "seed": settings.seed,
         },
-        "files": {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
+        "files": {str(path.relative_to(directory)): sha256_of(path) for path in files},
     }
 
 
@@ -72,23 +70,26 @@ def _write_copies(publication: Publication, directory: Path) -> None:
     """synthetic.csv and .parquet; further copies are numbered from 2."""
     directory.mkdir()
     for number, copy in enumerate(publication.copies, start=1):
-        table = _table(publication, copy, number)
         stem = "synthetic" if number == 1 else f"synthetic-{number}"
         with open(directory / f"{stem}.csv", "wb") as file:
-            pa.csv.write_csv(_texts(table), file, CSV_STYLE)
-        pa.parquet.write_table(typed(table, copy.domain), directory / f"{stem}.parquet", compression="zstd")
+            write_csv(file, map(_texts, _tables(publication, copy, number, LINES_AT_ONCE)))
+        with open(directory / f"{stem}.parquet", "wb") as file:
+            write_parquet(file, (typed(table, copy.domain) for table in _tables(publication, copy, number, ROW_GROUP)))
+    pa.default_memory_pool().release_unused()
 
 
-def _table(publication: Publication, copy: Dataset, number: int) -> pa.Table:
-    """The records as they are published: binned numbers as labels or, on request, as numbers drawn inside their bins."""
-    table = copy.to_arrow()
-    if publication.settings.numbers == "draw":
-        for place, attribute in enumerate(copy.domain.attributes):
-            if isinstance(attribute, Binned):
-                rng = np.random.default_rng([publication.settings.seed, number, place, 1])
-                values = drawn(attribute, copy.codes[:, place], rng)
-                table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
-    return table
+def _tables(publication: Publication, copy: Dataset, number: int, at_once: int) -> Iterator[pa.Table]:
+    """The records as they are published, so many at once: binned numbers as labels or, on request, as numbers drawn inside
+    their bins."""
+    binned = [(place, one) for place, one in enumerate(copy.domain.attributes) if isinstance(one, Binned)]
+    draw = publication.settings.numbers == "draw"
+    sources = [np.random.default_rng([publication.settings.seed, number, place, 1]) for place, _ in binned] if draw else []
+    for block in copy.blocks(at_once):
+        table = block.to_arrow()
+        for (place, attribute), rng in zip(binned, sources, strict=False):
+            values = drawn(attribute, block.codes[:, place], rng)
+            table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
+        yield table
 
 
 def _texts(table: pa.Table) -> pa.Table:

@@ -20,6 +20,7 @@ from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study, estimator_of
 from lopub.inference.joint import JointDistribution, Probabilities
+from lopub.inference.readers import reader_of
 from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
 from lopub.model.dependence import (
@@ -209,6 +210,11 @@ def publish(
     return published(data, settings, margins=margins, progress=progress)
 
 
+def counts_suffice(campaign: Campaign, settings: PublishSettings) -> bool:
+    """Whether counts alone give the same publication, byte for byte, as the reports that they are of."""
+    return settings.structure == "calibrated" and reader_of(campaign).counts_say_all(campaign)
+
+
 @one_blas_thread()
 def published(
     data: ReportBatch | Counts,
@@ -280,9 +286,7 @@ def _fit_pairs(names: Sequence[str], graph: DependencyGraph, pairs: Mapping[Pair
 def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Dataset:
     """Records of the model, with the campaign's order of columns."""
     rng, columns = np.random.default_rng(seed), study.campaign.domain
-    table = synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True)
-    order = study.domain.positions(columns.names)
-    return table if study.domain == columns else Dataset(columns, table.codes[:, list(order)])
+    return synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True, columns=columns)
 
 
 def _default_cap(study: Study) -> int:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.budget import epsilon_warning
-from lopub.forecast.design import MEAN_DEVIATION
-from lopub.forecast.expectation import expected
+from lopub.forecast.outlook import outlook_of
+from lopub.forecast.risk import MEAN_DEVIATION
 from lopub.inference.joint import JointDistribution
 from lopub.release.stages import Publication
 
@@ -69,11 +69,11 @@ def privacy(publication: Publication) -> dict[str, Any]:
 
 def errors(publication: Publication) -> dict[str, Any]:
     """Mean AVD of an attribute and of a pair: expected before anything was collected, and estimated from the standard errors."""
-    score = expected(publication.campaign)
+    forecast = outlook_of(publication.campaign).at(publication.n_reports)
     return {
-        "expected_marginals": score.marginal_error(publication.n_reports),
+        "expected_marginals": forecast.shares,
         "estimated_marginals": _mean_avd(publication.marginals),
-        "expected_pairs": score.shrunk_pair_error(publication.n_reports) if publication.pairs else None,
+        "expected_pairs": forecast.pairs if publication.pairs else None,
         "estimated_pairs_before_shrinking": _mean_avd(list(publication.pairs.values())) if publication.pairs else None,
     }
 

@@ -97,30 +97,35 @@ class ReportBatch:
 
     @classmethod
     def joined(cls, batches: Iterator["ReportBatch"]) -> Self:
-        """The reports of batches as they come, repeated ones too; column by column, so that little is held twice."""
+        """The reports of batches as they come, repeated ones too; each batch is let go before the next one comes."""
         first = next(batches)
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
-        ids, slots, payloads = [first.ids], [first.slots], [first.payloads]
-        numbered = [(first.views, first.view_index)]
+        ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
+        data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
+        place = {view: i for i, view in enumerate(first.views)}
+        view_index = GrowingColumn(first.view_index)
         for batch in batches:
             if batch.campaign.id != campaign.id:
                 raise DomainError("batches of different campaigns cannot be concatenated")
-            if batch.ids.shape[1] != first.ids.shape[1]:
+            if batch.ids.shape[1] != ids.rows.shape[1]:
                 raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
             n_repeated += batch.n_repeated
-            ids.append(batch.ids)
-            slots.append(batch.slots)
-            payloads.append(batch.payloads)
-            numbered.append((batch.views, batch.view_index))
-        views = tuple(sorted({view for own, _ in numbered for view in own}))
+            ids.add(batch.ids)
+            slots.add(batch.slots)
+            data.add(batch.payloads.bytes_used)
+            lengths.add(batch.payloads.lengths)
+            numbers = np.array([place.setdefault(view, len(place)) for view in batch.views], dtype=np.int32)
+            view_index.add(numbers[batch.view_index])
+        views = tuple(sorted(place))
+        rank = {view: i for i, view in enumerate(views)}
         return cls(
             campaign=campaign,
-            ids=_emptied(ids),
-            slots=_emptied(slots),
+            ids=ids.rows,
+            slots=slots.rows,
             views=views,
-            view_index=_renumbered(numbered, views),
-            payloads=Packed.joined(payloads),
+            view_index=np.array([rank[view] for view in place], dtype=np.int32)[view_index.rows],
+            payloads=Packed.from_lengths(data.rows, lengths.rows),
             refused=refused,
             n_repeated=n_repeated,
         )
@@ -250,14 +255,14 @@ class ReportBatch:
         return bulk_of(self.campaign.mechanism).cells(self)
 
 
-def _emptied(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """The parts in one array; the list is emptied, so that they can be let go."""
-    joined = np.concatenate(parts)
-    parts.clear()
-    return joined
+class GrowingColumn:
+    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice."""
 
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self.rows = rows.copy()
 
-def _renumbered(numbered: list[tuple[tuple[Clique, ...], NDArray[np.int32]]], views: tuple[Clique, ...]) -> NDArray[np.int32]:
-    """Every report's view among all views, from its place among those of its own batch."""
-    place = {view: i for i, view in enumerate(views)}
-    return np.concatenate([np.array([place[view] for view in own], dtype=np.int32)[index] for own, index in numbered])
+    def add(self, rows: NDArray[Any]) -> None:
+        """Put more rows behind those that there are."""
+        n = len(self.rows)
+        self.rows.resize((n + len(rows), *self.rows.shape[1:]), refcheck=False)
+        self.rows[n:] = rows

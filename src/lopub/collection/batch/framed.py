@@ -12,7 +12,7 @@ from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.report import VERSION
-from lopub.errors import Reason
+from lopub.errors import Reason, StoreError
 from lopub.laws.compiling import compiled
 from lopub.laws.packed import Packed
 
@@ -24,7 +24,7 @@ Numbers = NDArray[np.int64]
 @dataclass(frozen=True, eq=False)
 class Frames:
     """Reports that were not yet looked into. starts, lengths: where in the data each begins, behind its length, and how long it
-    is; one that was cut off is as long as nothing, which is too short for any campaign."""
+    is."""
 
     data: NDArray[np.uint8]
     starts: Numbers
@@ -34,15 +34,15 @@ class Frames:
 
 
 def walk_frames(path: Path, block: int, start: int = 0, stop: int | None = None) -> Iterator[Frames]:
-    """The reports of a file, or of some of its bytes, in blocks of so many."""
+    """The reports of a file, or of some of its bytes, in blocks of so many; an error where the last one is cut off."""
     at, end = start, path.stat().st_size if stop is None else stop
     with open(path, "rb") as file:
         while at < end:
             file.seek(at)
             data = np.frombuffer(file.read(min(BYTES_AT_ONCE, end - at)), np.uint8)
-            frames, n_used = _found(data, block, ends=at + len(data) >= end)
-            if not n_used:  # the file became shorter meanwhile
-                break
+            frames, n_used = _found(data, block)
+            if not n_used:
+                raise StoreError(f"{path} is a damaged or cut-off file of framed reports: the last one is not whole")
             at += n_used
             yield replace(frames, end=at)
 
@@ -58,14 +58,11 @@ def frame_cuts(path: Path, every: int) -> list[tuple[int, int]]:
     return [*cuts, *([(begin, n)] if n else []), (path.stat().st_size, 0)]
 
 
-def _found(data: NDArray[np.uint8], most: int, *, ends: bool) -> tuple[Frames, int]:
-    """The reports at the beginning of some bytes, and how many bytes they take. ends: a report that is cut off is one."""
+def _found(data: NDArray[np.uint8], most: int) -> tuple[Frames, int]:
+    """The whole reports at the beginning of some bytes, and how many bytes they take."""
     room = min(most, len(data) // 2 + 1)
     starts, lengths = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     n, at = _follow(data, starts, lengths)
-    if ends and n < room and at < len(data):
-        starts[n], lengths[n] = at, 0
-        n, at = n + 1, len(data)
     return Frames(data, starts[:n], lengths[:n]), at
 
 

@@ -37,9 +37,7 @@ def load_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBa
 
     campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
     """
-    batch = ReportBatch.gathered(walk_reports(path, campaign))
-    pa.default_memory_pool().release_unused()  # what was read is held once more by now
-    return batch
+    return ReportBatch.gathered(walk_reports(path, campaign))
 
 
 class Stretch(NamedTuple):
@@ -183,13 +181,15 @@ def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Str
         groups = list(range(within.start, within.stop)) if within else None
         try:
             n_walked = 0
-            for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=within is None):
+            for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False):
                 n_walked += 1
                 yield _from_arrow(rows, own)
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, StoreError):
                 raise
             raise StoreError(f"{path} is a damaged Parquet file") from None
+        finally:
+            pa.default_memory_pool().release_unused()  # what was read is let go, or held once more by now
         if not n_walked:
             yield _empty(own)
 

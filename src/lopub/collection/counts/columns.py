@@ -1,14 +1,12 @@
 """Packed columns: one bit a report, 64 reports a word. How often two bits are both ones is a popcount of two columns' overlap."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from lopub.laws.compiling import compiled
+from lopub.laws.compiling import compiled, instruction
 
 Columns = NDArray[np.uint64]
 """shape (n_bits, n_words)."""
@@ -18,6 +16,7 @@ WORDS = 64
 
 def _popcount(_context: Any, word: Any) -> Any:
     """The processor's own instruction, as numba wants it described."""
+    from numba import types
 
     def body(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
@@ -25,7 +24,7 @@ def _popcount(_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), body
 
 
-ones: Callable[[np.uint64], np.uint64] = cast(Any, intrinsic(_popcount))
+ones: Callable[[np.uint64], np.uint64] = instruction(_popcount)
 """How many bits of a word are set."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from lopub.collection.counts.counts import Counts
+from lopub.collection.counts.counts import Counts, Slots
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
@@ -26,7 +26,7 @@ _FIELDS = [
     ("counts", pa.list_(pa.int64())),
 ]
 _VERSION, _ID, _CAMPAIGN = b"lopub.counts", b"lopub.campaign_id", b"lopub.campaign"
-_N_REPORTS, _REFUSED = b"lopub.n_reports", b"lopub.refused"
+_N_REPORTS, _REFUSED, _SLOTS = b"lopub.n_reports", b"lopub.refused", b"lopub.slots"
 
 
 def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> None:
@@ -38,6 +38,7 @@ def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> Non
         _CAMPAIGN: counts.campaign.canonical_bytes,
         _N_REPORTS: str(counts.n_reports),
         _REFUSED: json.dumps(refused),
+        **({} if counts.slots is None else {_SLOTS: json.dumps(counts.slots)}),
     }
     keys = sorted(counts.tables)
     columns = [
@@ -70,9 +71,10 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
         if not all(type(n) is int and n >= 0 for n in (n_reports, *refused.values())) or len(tables) < len(rows):
             raise ValueError("a table twice, or fewer than none")
         _check_together(tables, n_reports, own)
+        slots = _slots_of(metadata.get(_SLOTS), n_reports)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, LopubError):
         raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
-    return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused)
+    return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused, slots=slots)
 
 
 def is_counts(path: str | Path) -> bool:
@@ -122,6 +124,16 @@ def _check_key(key: Key, campaign: Campaign) -> None:
         raise ValueError("no such attributes")
     if not form_of(campaign).can_have(campaign, key):
         raise ValueError("no report makes such a table")
+
+
+def _slots_of(told: bytes | None, n_reports: int) -> Slots | None:
+    """What a file tells; older ones tell nothing."""
+    if told is None:
+        return None
+    first, last = json.loads(told)
+    if type(first) is not int or type(last) is not int or not 0 <= first <= last < 2**32 or not n_reports:
+        raise ValueError("no such slots")
+    return first, last
 
 
 def _check_together(tables: dict[Key, Table], n_reports: int, campaign: Campaign) -> None:

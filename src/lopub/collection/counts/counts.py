@@ -1,7 +1,7 @@
 """Counts: what is known of a campaign's reports once the reports themselves are put away."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -12,6 +12,9 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.texts import one_line
 from lopub.errors import CampaignError, Reason
+
+Slots = tuple[int, int]
+"""The first and the last of some reports."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -31,6 +34,8 @@ class Counts:
     refused: Mapping[Reason, int] = field(default_factory=dict)
     n_repeated: int = 0
     """Reports that were left out because the same report was counted already; not kept in files."""
+    slots: Slots | None = None
+    """The first and the last slot of the reports; None where there are no reports, and of files that do not tell."""
 
     def __len__(self) -> int:
         return self.n_reports
@@ -54,6 +59,7 @@ class Counts:
             tables=dict(sorted(tables.items())),
             refused=dict(Counter(self.refused) + Counter(other.refused)),
             n_repeated=self.n_repeated + other.n_repeated,
+            slots=_slots_of_all([self, other]),
         )
 
     def noises(self, clique: Clique) -> tuple[int, ...]:
@@ -97,3 +103,15 @@ class Counts:
         from lopub.collection.counts.count_files import load_counts
 
         return load_counts(path, campaign)
+
+
+def _slots_of_all(parts: Sequence[Counts]) -> Slots | None:
+    """None where some of the reports do not tell theirs."""
+    slots = [part.slots for part in parts if part.n_reports]
+    known = [each for each in slots if each is not None]
+    return spanned(known) if len(known) == len(slots) else None
+
+
+def spanned(parts: Sequence[Slots]) -> Slots | None:
+    """The first and the last slot of all reports, from those of their parts."""
+    return (min(first for first, _ in parts), max(last for _, last in parts)) if parts else None

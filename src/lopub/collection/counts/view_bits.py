@@ -1,5 +1,6 @@
 """Bits of jointly randomized views: by fold, how many reports there are, and how often each bit was a one."""
 
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -20,11 +21,17 @@ class ViewBits(Form):
     whole_views: ClassVar[bool] = True
 
     def tables(self, batch: ReportBatch) -> Tables:
-        folds = folds_of(digests_of(batch.ids))
+        """The rows are ordered by view and fold, with as little beside the batch as that takes."""
+        places = batch.view_index.astype(np.min_scalar_type(N_FOLDS * len(batch.views)))
+        places *= N_FOLDS
+        places += folds_of(digests_of(batch.ids)).astype(places.dtype)
+        bounds = [0, *np.cumsum(np.bincount(places, minlength=N_FOLDS * len(batch.views))).tolist()]
+        rows = np.argsort(places, kind="stable")
         for number, view in enumerate(batch.views):
-            rows = batch.rows_of(number)
-            own = [ones_of(batch, number, 0, rows[folds[rows] == fold]) for fold in range(N_FOLDS)]
-            yield (view, 0), Table(len(rows), np.stack([np.append(table.n_reports, table.counts) for table in own]))
+            of_view = bounds[N_FOLDS * number : N_FOLDS * (number + 1) + 1]
+            own = [ones_of(batch, number, 0, rows[start:stop]) for start, stop in pairwise(of_view)]
+            counts = np.stack([np.append(table.n_reports, table.counts) for table in own])
+            yield (view, 0), Table(of_view[-1] - of_view[0], counts)
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
         return (N_FOLDS, 1 + campaign.channels(key[0])[0].law().n_bits)

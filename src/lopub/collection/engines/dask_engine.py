@@ -4,11 +4,15 @@ is done again by another one."""
 import gc
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, ClassVar
 
+import dask
 from distributed import Client, Future, LocalCluster, as_completed
 from distributed.client import FutureCancelledError
+from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from lopub.collection.engines.base import Engine, Exchanged, Job, Partition, Sent
@@ -19,6 +23,10 @@ TOGETHER = 8
 """Results that are merged at once."""
 PATIENCE = 15
 """Seconds that a cluster has to answer."""
+WITHOUT_WORKERS = 60
+"""Seconds that a cluster may be without any worker before we give up: those that died are started again, which takes a while."""
+LOOK, LOOKS = 0.02, 50
+"""Seconds after which we look for what is done, and how many times until we ask which workers there are: every second."""
 
 
 class DaskEngine(Engine):
@@ -49,6 +57,8 @@ class DaskEngine(Engine):
     @classmethod
     def here(cls, n_workers: int | None = None, *, memory_limit: str | int = "auto") -> "DaskEngine":
         """On a cluster of its own, a process for each core."""
+        settings = ExitStack()  # Dask would close for good what is not back after 15 seconds, or dies again just then
+        settings.enter_context(dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}))
         cluster = LocalCluster(
             n_workers=n_workers or len(os.sched_getaffinity(0)),
             threads_per_worker=1,
@@ -58,7 +68,7 @@ class DaskEngine(Engine):
             silence_logs=logging.CRITICAL,
         )
         client = Client(cluster, set_as_default=False)
-        return cls(client, closing=[client, cluster])
+        return cls(client, closing=[client, cluster, settings])
 
     @property
     def address(self) -> str:
@@ -73,6 +83,8 @@ class DaskEngine(Engine):
             return self._exchange(parts, job, progress)
         except (KilledWorker, FutureCancelledError):
             raise EngineError("engine dask lost its workers again and again; they may need more memory, or more parts") from None
+        except CommClosedError:
+            raise EngineError("engine dask cannot be reached any more; is its scheduler still running?") from None
         except ImportError:
             raise EngineError("engine dask has workers that cannot load LoPub; install the same version there") from None
 
@@ -82,19 +94,39 @@ class DaskEngine(Engine):
         results = [self._submit(_result, each) for each in sent]
         parcels = [[self._submit(_parcel, each, number) for each in sent] for number in range(job.n_ranges)]
         gathered = [self._submit(_gather, given, of_range) for of_range in parcels]
-        for n_done, future in enumerate(as_completed(list(sent), loop=self._client.loop), start=1):
+        for n_done, future in enumerate(self._awaited(sent), start=1):
             if future.status == "error":
                 future.result()  # raises what the part raised
             progress(job.doing, n_done, len(parts))
         del sent, parcels
-        found = [each for each in self._client.gather(gathered) if each is not None]
+        found = [each for each in self._fetched(gathered) if each is not None]
         return Exchanged(self._merged(given, results), found)
+
+    def _awaited(self, futures: "list[Future[Any]]") -> "Iterator[Future[Any]]":
+        """As they are done; an error where all workers are lost, and none comes back."""
+        left, n_looks, n_missed = as_completed(list(futures), loop=self._client.loop), 0, 0
+        while not left.is_empty():
+            yield from left.next_batch(block=False)
+            time.sleep(LOOK)
+            n_looks += 1
+            if n_looks % LOOKS == 0:
+                n_missed = 0 if self._client.nthreads() else n_missed + 1
+            if n_missed >= WITHOUT_WORKERS:
+                raise EngineError("engine dask has lost all of its workers, and none came back; they may need more memory")
+
+    def _fetched(self, futures: "list[Future[Any]]") -> list[Any]:
+        """What they gave, in their order. What was lost between its end and now is awaited once more."""
+        while True:
+            for _ in self._awaited(futures):
+                pass
+            with suppress(TimeoutError):
+                return [future.result(timeout=PATIENCE) for future in futures]
 
     def _merged(self, job: "Future[Job]", results: "list[Future[bytes]]") -> bytes:
         """In a tree, on the workers."""
         while len(results) > 1:
             results = [self._submit(_merge, job, results[at : at + TOGETHER]) for at in range(0, len(results), TOGETHER)]
-        merged: bytes = results[0].result()
+        merged: bytes = self._fetched(results)[0]
         return merged
 
     def _submit(self, function: Any, *arguments: Any) -> "Future[Any]":

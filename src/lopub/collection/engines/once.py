@@ -10,9 +10,10 @@ second exchange sends the reports under such keys, and a few others, to ranges; 
 """
 
 import math
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.repeats import Keys, in_sieve, shared_keys, sieve_of, thinned
 from lopub.collection.batch.report_files import BLOCK_REPORTS
-from lopub.collection.counts import Counts, Table, count
+from lopub.collection.counts import Counts, Slots, Table, count, slots_of, spanned
 from lopub.collection.engines.base import Engine, Partition, Sent, Source
 from lopub.collection.engines.file_source import campaign_from
 from lopub.collection.engines.passing import bytes_of_counts, bytes_of_reports, counts_of_bytes, reports_of_bytes
@@ -38,6 +39,7 @@ MOST_SIEVE_BITS = 2**27
 RANGE_BYTES = 2**23
 """Of reports that one range of the second exchange has, about; to compare and count them takes ten times as much memory."""
 MOST_RANGES = 2**15
+SLOTS, NO_SLOTS = struct.Struct(">qq"), (-1, -1)
 
 
 def count_source(
@@ -68,9 +70,10 @@ def count_source(
     n_suspects = min(n_reports, 3 * sum(map(len, shared)) + int(n_reports * np.bitwise_count(sieve).mean() / 64))
     n_ranges = min(MOST_RANGES, 1 + n_suspects * campaign.longest_report // RANGE_BYTES)
     second = engine.exchange(parts, FindRepeats(campaign.canonical_bytes, n_ranges, sieve.tobytes()), told)
-    for repeated in (second.result, *second.gathered):
-        total = without(total, counts_of_bytes(repeated, campaign))
-    return total
+    found = [Repeats.of_bytes(data, campaign) for data in (second.result, *second.gathered)]
+    for repeats in found:
+        total = without(total, repeats.counts)
+    return replace(total, slots=spanned([slots for repeats in found for slots in repeats.staying]))
 
 
 def _usual_parts(campaign: Campaign, n_reports: int, n_workers: int) -> int:
@@ -89,20 +92,29 @@ class CountParts:
     n_ranges: int
 
     def split(self, part: Partition) -> Sent:
-        keys: list[Keys] = []
-        counts = count(self._noted(part.walk(), keys))
-        return Sent(bytes_of_counts(counts), self._parcels(np.concatenate(keys)) if keys else {})
+        parcels: dict[int, bytearray] = {}
+        counts = count(self._noted(part.walk(), parcels))
+        return Sent(bytes_of_counts(counts), {number: bytes(parcels.pop(number)) for number in sorted(parcels)})
 
-    def _noted(self, batches: Iterable[ReportBatch], keys: list[Keys]) -> Iterator[ReportBatch]:
+    def _noted(self, batches: Iterable[ReportBatch], parcels: dict[int, bytearray]) -> Iterator[ReportBatch]:
+        """The batches as they come, while their keys are put into parcels, a million at once: a part has many more where a
+        row group of its file does."""
+        keys: list[Keys] = []
         for batch in batches:
+            yield batch
             if self.n_ranges:
                 keys.append(batch.digests)
-            yield batch
+            if sum(map(len, keys)) >= PART_REPORTS:
+                self._put(keys, parcels)
+        if keys:
+            self._put(keys, parcels)
 
-    def _parcels(self, keys: Keys) -> dict[int, bytes]:
-        """A key that many reports of the part share goes out twice, which is enough to be found."""
-        keys = thinned(keys)
-        return {number: keys[rows].tobytes() for number, rows in by_range(keys, self.n_ranges)}
+    def _put(self, parts: list[Keys], parcels: dict[int, bytearray]) -> None:
+        """A key that many of these reports share goes out twice, which is enough to be found. parts: emptied."""
+        keys = thinned(np.concatenate(parts))
+        parts.clear()
+        for number, rows in by_range(keys, self.n_ranges):
+            parcels.setdefault(number, bytearray()).extend(keys[rows].tobytes())
 
     def merge(self, results: Sequence[bytes]) -> bytes:
         return _merged(results, campaign_from(self.campaign_bytes))
@@ -111,9 +123,30 @@ class CountParts:
         return shared_keys(np.concatenate([np.frombuffer(parcel, np.uint64) for parcel in parcels])).tobytes()
 
 
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """The counts of reports that are to be taken off, with how many are refused; and the slots of those that stay: two that
+    differ under one id may differ in their slots."""
+
+    counts: Counts
+    staying: Sequence[Slots]
+
+    def to_bytes(self) -> bytes:
+        """As it is sent."""
+        first, last = spanned(self.staying) or NO_SLOTS
+        return SLOTS.pack(first, last) + bytes_of_counts(self.counts)
+
+    @staticmethod
+    def of_bytes(data: bytes, campaign: Campaign) -> "Repeats":
+        """What was sent."""
+        first, last = SLOTS.unpack_from(data)
+        staying = [] if (first, last) == NO_SLOTS else [(first, last)]
+        return Repeats(counts_of_bytes(data[SLOTS.size :], campaign), staying)
+
+
 @dataclass(frozen=True)
 class FindRepeats:
-    """The second exchange. What it gives are counts of the reports that are to be taken off, with how many are refused."""
+    """The second exchange: what it gives are `Repeats`."""
 
     doing: ClassVar[str] = "finding repeated reports"
     campaign_bytes: bytes
@@ -122,7 +155,8 @@ class FindRepeats:
 
     def split(self, part: Partition) -> Sent:
         sieve = np.frombuffer(self.sieve, np.uint64)
-        batch = ReportBatch.joined(each[in_sieve(each.digests, sieve)] for each in part.walk())
+        staying: list[Slots] = []
+        batch = ReportBatch.joined(self._suspects(part.walk(), sieve, staying))
         later, first, same = batch.repeated()
         again, times = later[same], np.ones(len(batch), dtype=np.int64)
         np.add.at(times, first[same], 1)
@@ -132,26 +166,30 @@ class FindRepeats:
             number: bytes_of_reports(batch[kept[rows]], times[kept[rows]])
             for number, rows in by_range(batch.digests[kept], self.n_ranges)
         }
-        return Sent(bytes_of_counts(count(batch[again])), parcels)
+        return Sent(Repeats(count(batch[again]), staying).to_bytes(), parcels)
+
+    def _suspects(self, batches: Iterable[ReportBatch], sieve: Keys, staying: list[Slots]) -> Iterator[ReportBatch]:
+        """The reports that may be repeated ones; all others stay."""
+        for batch in batches:
+            suspect = in_sieve(batch.digests, sieve)
+            staying += slots_of(batch[~suspect])
+            yield batch[suspect]
 
     def merge(self, results: Sequence[bytes]) -> bytes:
-        return _merged(results, campaign_from(self.campaign_bytes))
+        campaign = campaign_from(self.campaign_bytes)
+        parts = [Repeats.of_bytes(result, campaign) for result in results]
+        total = sum((part.counts for part in parts[1:]), start=parts[0].counts)
+        return Repeats(total, [slots for part in parts for slots in part.staying]).to_bytes()
 
     def gather(self, parcels: Sequence[bytes]) -> bytes:
         campaign = campaign_from(self.campaign_bytes)
         batches, times = zip(*(reports_of_bytes(parcel, campaign) for parcel in parcels), strict=True)
         batch, n_times = ReportBatch.joined(iter(batches)), np.concatenate(times)
         later, _, same = batch.repeated()
-        counts = count(batch[later])
-        conflicts = int(n_times[later[~same]].sum())
-        return bytes_of_counts(
-            Counts(
-                campaign=campaign,
-                n_reports=counts.n_reports,
-                tables=counts.tables,
-                refused=Counter({Reason.CONFLICT: conflicts}) if conflicts else {},
-            )
-        )
+        conflicts, stays = int(n_times[later[~same]].sum()), np.ones(len(batch), dtype=bool)
+        stays[later] = False
+        counts = replace(count(batch[later]), refused={Reason.CONFLICT: conflicts} if conflicts else {})
+        return Repeats(counts, slots_of(batch[stays])).to_bytes()
 
 
 def by_range(keys: Keys, n_ranges: int) -> Iterator[tuple[int, NDArray[np.int64]]]:

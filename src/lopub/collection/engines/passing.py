@@ -29,7 +29,7 @@ def bytes_of_counts(counts: Counts) -> bytes:
         [table.counts.reshape(-1) for _, table in tables],
     ]
     refused = {str(reason): n for reason, n in sorted(counts.refused.items())}
-    metadata = {"n_reports": str(counts.n_reports), "refused": json.dumps(refused)}
+    metadata = {"n_reports": str(counts.n_reports), "refused": json.dumps(refused), "slots": json.dumps(counts.slots)}
     arrays = [pa.array(column, kind) for column, (_, kind) in zip(columns, _COUNTS, strict=True)]
     return _written(pa.record_batch(arrays, schema=pa.schema(_COUNTS, metadata=metadata)))
 
@@ -44,7 +44,14 @@ def counts_of_bytes(data: bytes, campaign: Campaign) -> Counts:
         counts = cells.values.to_numpy().reshape(form.shape(campaign, key))
         tables[key] = Table(n_reports.as_py(), counts)
     refused = {Reason(reason): n for reason, n in json.loads(metadata[b"refused"]).items()}
-    return Counts(campaign=campaign, n_reports=int(metadata[b"n_reports"]), tables=tables, refused=refused)
+    slots = json.loads(metadata[b"slots"])
+    return Counts(
+        campaign=campaign,
+        n_reports=int(metadata[b"n_reports"]),
+        tables=tables,
+        refused=refused,
+        slots=None if slots is None else (slots[0], slots[1]),
+    )
 
 
 def bytes_of_reports(batch: ReportBatch, times: NDArray[np.int64]) -> bytes:

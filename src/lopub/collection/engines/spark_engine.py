@@ -3,6 +3,7 @@ that fails is tried again by Spark."""
 
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -24,6 +25,9 @@ ROWS = "range int, number int, data binary"
 _SCHEMA = pa.schema([("range", pa.int32()), ("number", pa.int32()), ("data", pa.binary())])
 MISTAKES, RESULTS = -1, -2
 """In place of a range: what parts raised; and, from there down, results, which are merged in groups."""
+MASTER = "spark://"
+PATIENCE = 10
+"""Seconds that a master has to answer."""
 TRIES = 4
 """Of a task, on this machine; a cluster has its own number."""
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -59,6 +63,8 @@ class SparkEngine(Engine):
             return cls(active)
         if not _is_remote(address) and not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
             raise EngineError("engine spark needs Java 17 or newer, in PATH or in JAVA_HOME")
+        if not _answers(address):
+            raise EngineError(f"engine spark cannot be reached at {address}; is its master running?")
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         try:
             return cls(_built(address), own=True)
@@ -110,6 +116,18 @@ class SparkEngine(Engine):
 def _is_remote(address: str | None) -> bool:
     """Whether it is that of a Spark Connect server, which needs no Java here."""
     return address is not None and address.startswith("sc://")
+
+
+def _answers(address: str | None) -> bool:
+    """Whether somebody listens at one of a standalone master's addresses, spark://HOST:PORT,…; true of all others. Spark itself
+    would ask for more than a minute, and tell of it in Java's words."""
+    if address is None or not address.startswith(MASTER):
+        return True
+    places = [place.rpartition(":") for place in address.removeprefix(MASTER).split(",")]
+    for host, _, port in places:
+        with suppress(OSError, ValueError), socket.create_connection((host, int(port)), timeout=PATIENCE):
+            return True
+    return False
 
 
 def _built(address: str | None) -> SparkSession:

@@ -92,7 +92,7 @@ def _privacy(publication: Publication, figures: dict[str, Any]) -> str:
 def _beside(before: float, after: float | None) -> str:
     """Mean AVD as expected before the collection, and as the standard errors say now."""
     now = "" if after is None else f"; estimated from the reports {number(after, '.4f')}"
-    return f"expected before the collection, were all answers equally likely, {number(before, '.4f')}{now} (mean AVD)"
+    return f"expected before the collection, of people like those of surveys, {number(before, '.4f')}{now} (mean AVD)"
 
 
 def _factor(figures: dict[str, Any]) -> str:

@@ -3,7 +3,6 @@
 All are made from the publication and from the files that are there already. No clock: the only days are those of reports.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lopub.contract.domain import NOT_APPLICABLE, Attribute, Binned, Dated
+from lopub.files import sha256_of
 from lopub.release.render.card import model_card
 from lopub.release.render.deployment import deployment_yaml
 from lopub.release.render.tables import as_json
@@ -68,10 +68,14 @@ def resources(publication: Publication, directory: Path) -> list[Resource]:
     """Every table in the directory, the synthetic ones first."""
     return [
         Resource(
-            name=name, path=path, title=title, fields=fields, n_bytes=len(content), sha256=hashlib.sha256(content).hexdigest()
+            name=name,
+            path=path,
+            title=title,
+            fields=fields,
+            n_bytes=(directory / path).stat().st_size,
+            sha256=sha256_of(directory / path),
         )
         for name, path, title, fields in _tables(publication, directory)
-        for content in [(directory / path).read_bytes()]
     ]
 
 

@@ -1,0 +1,162 @@
+"""Reference populations: whom a forecast is about, because nobody has answered yet.
+
+Where no table of similar people is at hand, answers are made to look like those of surveys: their shares fall geometrically, and
+everybody belongs to one of two hidden halves that answer a little differently. With p the shares of an attribute and t what one
+half has more of each answer, and the other less, a pair's table is p p' + t t': its marginals are the shares, and how much two
+attributes depend on each other is the product of how much each hangs on the half.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.collection.dataset import Dataset
+from lopub.contract.domain import Categorical, Clique, Domain
+from lopub.errors import DomainError
+from lopub.laws.questionnaire import conformed
+
+Probabilities = NDArray[np.float64]
+
+LOADINGS = {"weak": (0.05, 0.6), "usual": (0.1, 0.95), "strong": (0.4, 0.95)}
+"""The least and the largest correlation of an attribute with the hidden half. Over all pairs of a questionnaire, independence
+is then off by what it is off on public tables: the weakest are market baskets and TPC-E, the usual one is Adult, the strongest
+NLTCS (see docs/choosing.md)."""
+DEPENDENCES = ("none", *LOADINGS)
+SKEW = 3.5
+"""Over all candidates of an attribute, shares fall by nearly e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
+GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """People to be drawn: records of a public table, or made-up ones with given shares."""
+
+    domain: Domain
+    label: str
+    dependence: str
+    """How much answers depend on each other: none, weak, usual, strong, or as in the table."""
+    table: Dataset | None
+    shares: tuple[Probabilities, ...]
+    tilts: tuple[Probabilities, ...]
+    """What one hidden half has more of each answer than all people have; zero where nothing depends on anything."""
+
+    @classmethod
+    def uniform(cls, domain: Domain) -> "Population":
+        """Every answer equally likely, and nothing depends on anything: the least that can be assumed."""
+        shares = tuple(np.full(size, 1 / size) for size in domain.sizes)
+        return cls(domain, "uniform and independent answers", "none", None, shares, tuple(map(np.zeros_like, shares)))
+
+    @classmethod
+    def like_surveys(cls, domain: Domain, *, dependence: str = "usual") -> "Population":
+        """Skewed shares, and a few pairs that depend on each other: what surveys look like."""
+        return cls.with_shares(domain, {}, dependence=dependence)
+
+    @classmethod
+    def with_shares(cls, domain: Domain, shares: Mapping[str, Sequence[float]], *, dependence: str = "usual") -> "Population":
+        """Given shares of answers, and skewed ones where none are given."""
+        if dependence not in DEPENDENCES:
+            raise DomainError(f"dependence must be one of {', '.join(DEPENDENCES)}, got {dependence!r}")
+        domain.positions(list(shares))
+        found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
+        tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
+        known = f"given shares of {len(shares)}, else " if shares else ""
+        return cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
+
+    @classmethod
+    def of_table(cls, table: Dataset) -> "Population":
+        """The records of a public table, drawn with replacement."""
+        if not len(table):
+            raise DomainError("a reference table needs at least one record")
+        shares = tuple(table.counts((name,)) / len(table) for name in table.domain.names)
+        return cls(table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ())
+
+    def joint(self, clique: Clique) -> Probabilities:
+        """The shares of the cells of some attributes together."""
+        if self.table is not None:
+            return self.table.counts([self.domain.names[position] for position in clique]) / len(self.table)
+        halves = [reduce(np.multiply.outer, [self.shares[p] + sign * self.tilts[p] for p in clique]) for sign in (1, -1)]
+        return np.asarray((halves[0] + halves[1]) / 2, dtype=np.float64)
+
+    def people(self, n: int, seed: int) -> Dataset:
+        """So many people, drawn with this seed."""
+        rng = np.random.default_rng(seed)
+        if self.table is not None:
+            return self.table[rng.integers(0, len(self.table), n)]
+        half = rng.integers(0, 2, n) * 2 - 1
+        columns = [_drawn(rng, half, shares, tilt) for shares, tilt in zip(self.shares, self.tilts, strict=True)]
+        codes = np.stack(columns, axis=1)
+        return Dataset(self.domain, conformed(self.domain, codes) if self.domain.has_rules else codes)
+
+    def merged(self, position: int, n_candidates: int) -> "Population":
+        """The same people where neighbouring answers of one attribute are taken together until so many are left."""
+        size = self.domain.sizes[position]
+        place = np.arange(size) * n_candidates // size
+        names = tuple(str(i) for i in range(n_candidates))
+        attribute = Categorical(name=self.domain.names[position], values=names)
+        domain = Domain(_with(self.domain.attributes, position, attribute))
+        if self.table is not None:
+            codes = self.table.codes.copy()
+            codes[:, position] = place[codes[:, position]]
+            return replace(Population.of_table(Dataset(domain, codes)), label=self.label)
+        shares, tilts = (np.bincount(place, weights=own[position]) for own in (self.shares, self.tilts))
+        return replace(self, domain=domain, shares=_with(self.shares, position, shares), tilts=_with(self.tilts, position, tilts))
+
+    def without(self, position: int) -> "Population":
+        """The same people, who are not asked this question."""
+        domain = Domain(tuple(one for i, one in enumerate(self.domain.attributes) if i != position))
+        if self.table is not None:
+            return replace(Population.of_table(Dataset(domain, np.delete(self.table.codes, position, axis=1))), label=self.label)
+        shares, tilts = (tuple(x for i, x in enumerate(own) if i != position) for own in (self.shares, self.tilts))
+        return replace(self, domain=domain, shares=shares, tilts=tilts)
+
+
+def _with(items: tuple, position: int, item: object) -> tuple:  # type: ignore[type-arg]
+    return (*items[:position], item, *items[position + 1 :])
+
+
+def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Probabilities:
+    """Of one attribute: what is given, or geometrically falling shares."""
+    if name not in shares:
+        falling = np.exp(-SKEW * np.arange(size) / (size + 1))
+        return np.asarray(falling / falling.sum(), dtype=np.float64)
+    own = np.array(shares[name], dtype=np.float64)
+    if own.shape != (size,) or own.min() < 0 or not abs(own.sum() - 1) < 1e-6:
+        raise DomainError(f"shares of attribute {name!r} must be {size} numbers that are not negative and sum to 1")
+    return np.asarray(own / own.sum(), dtype=np.float64)
+
+
+def _loading(position: int, dependence: str) -> float:
+    """Spread evenly over the logarithms between the least and the largest, in an order that has nothing to do with size."""
+    if dependence not in LOADINGS:
+        return 0.0
+    least, largest = LOADINGS[dependence]
+    return float(least * (largest / least) ** ((position + 1) * GOLDEN % 1))
+
+
+def _tilt(shares: Probabilities, loading: float) -> Probabilities:
+    """The most common answers, about half of all people's, go with one hidden half, the others with the other."""
+    order = np.argsort(-shares, kind="stable")
+    mass = np.cumsum(shares[order])
+    n_common = min(int(np.argmin(np.abs(mass - 0.5))) + 1, len(shares) - 1) if len(shares) > 1 else 0
+    if n_common == 0 or not 0 < mass[n_common - 1] < 1:
+        return np.zeros_like(shares)
+    common = np.zeros(len(shares), dtype=bool)
+    common[order[:n_common]] = True
+    mass_common = float(mass[n_common - 1])
+    odds = math.sqrt(mass_common / (1 - mass_common))
+    moved = min(loading, odds, 1 / odds) * math.sqrt(mass_common * (1 - mass_common))
+    return np.where(common, moved * shares / mass_common, -moved * shares / (1 - mass_common))
+
+
+def _drawn(rng: np.random.Generator, half: np.ndarray, shares: Probabilities, tilt: Probabilities) -> np.ndarray:
+    """One attribute of everybody, given the half that each belongs to."""
+    level, found = rng.random(len(half)), np.empty(len(half), dtype=np.uint16)
+    for sign in (1, -1):
+        edges = np.cumsum(shares + sign * tilt)
+        own = half == sign
+        found[own] = np.minimum(np.searchsorted(edges, level[own] * edges[-1], side="right"), len(shares) - 1)
+    return found

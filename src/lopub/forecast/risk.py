@@ -1,0 +1,144 @@
+"""Expected errors in closed form: of shares, and of pairs that are shrunk towards independence.
+
+Every formula is a mean over normal noise, cell by cell, with the estimators' own habits: nothing below zero, shares that sum to
+one, noise about a pair shrunk as strongly as is best for it. What the choice of that strength from held-out reports costs is
+added.
+
+Arrays have a row for each attribute or pair and a column for each cell; `times` says how many cells a column stands for (0:
+none)."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.forecast.population import Probabilities
+
+STRENGTHS = np.logspace(-8, 1, 19).tolist()
+"""Of shrinking: prior people for each person asked, times the noise of a cell over its share under independence."""
+CHOOSING = 1.5
+"""What it costs to choose the strength from reports, in units of the noise of one degree of freedom, where signal and noise are
+equal (fitted to simulations; `benchmarks/forecasts.py`)."""
+MOST_SHRUNK = 0.5
+"""The share by which errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They move by half a
+standard error at most (`inference.pseudo_counts`), which would take half of a normal error; what is held at zero gains less."""
+ROOT_TWO_PI = math.sqrt(2 * math.pi)
+MEAN_DEVIATION = 0.5 * math.sqrt(2 / math.pi)
+"""Of a normal error, its mean absolute size, halved as AVD halves."""
+TINY = 1e-300
+BISECTIONS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class ShareErrors:
+    """errors: expected AVD, of each row. variances: of the cells, made smaller as positivity and shrinking make the errors."""
+
+    errors: Probabilities
+    variances: Probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class PairErrors:
+    """errors: expected AVD, of each row. blind: the same of the product of the estimated shares. bias: what of the error is
+    dependence that shrinking took away."""
+
+    errors: Probabilities
+    blind: Probabilities
+    bias: Probabilities
+
+
+def deviation(truth: Probabilities, shift: Probabilities, spread: Probabilities) -> Probabilities:
+    """E |max(X, 0) - truth|, where X is normal around truth + shift."""
+    spread = np.maximum(spread, TINY)
+    middle, edge = shift / spread, (truth + shift) / spread
+    whole = shift * (2 * _below(middle) - 1) + 2 * spread * _density(middle)
+    beyond = spread * _density(edge) - (truth + shift) * _below(-edge)  # what lies below zero is held there
+    return np.asarray(whole - beyond, dtype=np.float64)
+
+
+def _below(x: Probabilities) -> Probabilities:
+    """The chance that a standard normal number lies below."""
+    from scipy.special import ndtr  # loaded here: it takes a moment, and commands that forecast nothing should not wait for it
+
+    return np.asarray(ndtr(x), dtype=np.float64)
+
+
+def _density(x: Probabilities) -> Probabilities:
+    return np.asarray(np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2) / ROOT_TWO_PI, dtype=np.float64)
+
+
+def share_errors(shares: Probabilities, times: Probabilities, noise: Probabilities, *, shrunk: bool) -> ShareErrors:
+    """Of attributes whose reports have the diagonal noise D / n. An infinite noise: nobody reports the attribute, and every
+    candidate is taken to be equally likely."""
+    known: NDArray[np.bool_] = np.asarray(np.isfinite(noise).all(axis=1))
+    variances = np.where(known[:, None], noise, 0.0)
+    variances = variances * (1 - variances / np.maximum((variances * times).sum(axis=1, keepdims=True), TINY))
+    sizes = times.sum(axis=1, keepdims=True)
+    if shrunk:
+        away, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - 1 / sizes) ** 2, variances))
+        drowned = noisy / np.maximum(noisy + away, TINY)
+        variances = variances * (1 - MOST_SHRUNK * drowned) ** 2
+    spread = np.sqrt(variances)
+    shift = _level(shares, times, spread)
+    errors = 0.5 * (times * deviation(shares, shift, spread)).sum(axis=1)
+    errors = np.where(known, errors, 0.5 * (times * np.abs(shares - 1 / sizes)).sum(axis=1))
+    plain = MEAN_DEVIATION * (times * spread).sum(axis=1)
+    smaller = np.minimum(1.0, errors / np.maximum(plain, TINY))
+    return ShareErrors(np.minimum(errors, 1.0), variances * smaller[:, None] ** 2)
+
+
+def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
+    """What is taken from every cell so that shares that are held at zero sum to one all the same. shape (rows, 1)."""
+    reach = 10 * spread.max(axis=1, keepdims=True) + 1
+    low, high = -reach, reach
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        mean = shares + middle
+        edge = mean / np.maximum(spread, TINY)
+        total = (times * (mean * _below(edge) + spread * _density(edge))).sum(axis=1, keepdims=True)
+        low, high = np.where(total > 1, low, middle), np.where(total > 1, middle, high)
+    return np.asarray((low + high) / 2, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What is known of pairs before anybody has answered. truth: their cells; product: those of independent attributes.
+    noise: D of one person, infinite where no report covers the pair; own: which part of it a pair's shares do not know better.
+    freedom: degrees of freedom, (a - 1) (b - 1), of each row."""
+
+    truth: Probabilities
+    product: Probabilities
+    times: Probabilities
+    noise: Probabilities
+    own: Probabilities
+    freedom: Probabilities
+
+
+def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> PairErrors:
+    """Of pairs that are shrunk towards independence and have the estimated shares. about_shares: the variance of their
+    product."""
+    truth, times = pairs.truth, pairs.times
+    covered: NDArray[np.bool_] = np.asarray(np.isfinite(pairs.noise).all(axis=1))
+    interaction = truth - pairs.product
+    noise = np.where(covered[:, None], pairs.noise, 0.0)
+    relative, own = noise / np.maximum(pairs.product, TINY), noise * pairs.own / people
+    blind = _mean_error(truth, times, -interaction, about_shares)
+    errors, bias, noisy = blind.copy(), 0.5 * (times * np.abs(interaction)).sum(axis=1), np.zeros_like(blind)
+    for strength in STRENGTHS:
+        kept = 1 / (1 + strength * relative)
+        lost = (kept - 1) * interaction
+        found = _mean_error(truth, times, lost, about_shares + kept**2 * own)
+        better = covered & (found < errors)
+        if better.any():
+            errors = np.where(better, found, errors)
+            noisy = np.where(better, _mean_error(truth, times, lost, kept**2 * own), noisy)
+            bias = np.where(better, 0.5 * (times * np.abs(lost)).sum(axis=1), bias)
+    settled = _mean_error(truth, times, np.zeros_like(truth), about_shares)
+    part = noisy**2 / np.maximum(noisy**2 + settled**2, TINY)
+    signal = (times * interaction**2 / np.maximum(noise / people, TINY)).sum(axis=1) * covered
+    return PairErrors(errors * np.sqrt(1 + part * 4 * CHOOSING / (pairs.freedom + signal)), blind, bias)
+
+
+def _mean_error(truth: Probabilities, times: Probabilities, shift: Probabilities, variance: Probabilities) -> Probabilities:
+    return np.asarray(0.5 * (times * deviation(truth, shift, np.sqrt(variance))).sum(axis=1), dtype=np.float64)

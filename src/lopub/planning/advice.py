@@ -1,0 +1,127 @@
+"""Advice in plain words: what to change in a questionnaire or a plan, each with the gain that the forecast gives it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lopub.collection.progress import Progress, silent
+from lopub.contract.budget import WEAK_EPSILON
+from lopub.planning.planner import Plan, Planner
+
+MOST_LARGE = 3
+"""Questions that are looked at, the largest first."""
+LARGE = 10
+"""Answers from which a question may be worth binning."""
+BINS = (12, 9, 6, 4)
+ENOUGH = 0.95
+"""Advice is given where the error falls below this share of what it is."""
+MOST_OF_IT = 0.8
+"""The most bins are advised that still have this share of what the fewest would gain."""
+OTHERS = "others chose 2 to 16 a day (Apple) and 1.67 for six hours (Microsoft); docs/choosing.md has the list"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to change. error: the expected error with it; None where it is about something else."""
+
+    kind: str
+    """bin, drop, people, epsilon or dependence."""
+    text: str
+    error: float | None = None
+    question: str = ""
+    n_candidates: int | None = None
+    """To bin into so many."""
+
+
+def in_words(epsilon: float) -> str:
+    """What epsilon means for a person. The chance is rounded up, and never 100 %.
+
+    >>> in_words(4)
+    'whoever sees one report and took an answer to be as likely as not can be at most 98.3 % sure of it'
+    """
+    certain = 1 / (1 + math.exp(-epsilon))
+    shown = f"{math.ceil(1000 * certain) / 10:g} %" if certain < 0.999 else "more than 99.9 %"
+    return f"whoever sees one report and took an answer to be as likely as not can be at most {shown} sure of it"
+
+
+def advice(plan: Plan, *, progress: Progress | None = None) -> list[Advice]:
+    """What would help, the largest gain first; then what is out of reach."""
+    told = progress or silent
+    told("looking for advice", 0, None)
+    bins = sorted(_binned(plan), key=lambda one: one.error or 0.0)
+    return [*bins, *_dropped(plan, bins), *_out_of_reach(plan), *_about_epsilon(plan)]
+
+
+def _what(plan: Plan) -> str:
+    return "shares" if plan.goal == "shares" else "pairs"
+
+
+def _binned(plan: Plan) -> Iterator[Advice]:
+    """Large questions with fewer answers; the population is binned with them."""
+    for position in _largest(plan):
+        size, name = plan.domain.sizes[position], plan.domain.names[position]
+        errors = {n: _with_bins(plan.planner, position, n).error(plan.people, plan.epsilon) for n in BINS if n <= size * 2 / 3}
+        if not errors or min(errors.values()) > ENOUGH * plan.error:
+            continue
+        least = min(errors.values())
+        n = next(n for n in errors if plan.error - errors[n] >= MOST_OF_IT * (plan.error - least))
+        said = f"{name} in {n} answers instead of {size} lowers the expected error of {_what(plan)}"
+        yield Advice("bin", f"{said} from {plan.error:.3f} to {errors[n]:.3f}", errors[n], name, n)
+
+
+def _largest(plan: Plan) -> list[int]:
+    sizes = plan.domain.sizes
+    return sorted((p for p in range(len(sizes)) if sizes[p] >= LARGE), key=lambda p: (-sizes[p], p))[:MOST_LARGE]
+
+
+def _with_bins(planner: Planner, position: int, n: int) -> Planner:
+    return Planner(planner.population.merged(position, n), planner.goal, planner.weights)
+
+
+def _dropped(plan: Plan, bins: Sequence[Advice]) -> Iterator[Advice]:
+    """The largest question left out, where that helps the others, and more than binning does."""
+    if len(plan.domain) < 3:
+        return
+    position = max(range(len(plan.domain)), key=lambda p: plan.domain.sizes[p])
+    weights = plan.planner.weights
+    others = tuple(weight for p, weight in enumerate(weights) if p != position)
+    if weights and sum(others) <= 0:
+        return
+    error = Planner(plan.population.without(position), plan.goal, others).error(plan.people, plan.epsilon)
+    if error <= MOST_OF_IT * min([plan.error, *(one.error for one in bins if one.error)]):
+        name = plan.domain.names[position]
+        yield Advice(
+            "drop", f"leaving out {name} lowers the expected error of the rest from {plan.error:.3f} to {error:.3f}", error, name
+        )
+
+
+def _out_of_reach(plan: Plan) -> Iterator[Advice]:
+    """Questions of which only shares will come out."""
+    if plan.goal == "shares" or len(plan.domain) < 2 or plan.population.dependence == "none":
+        return
+    if plan.independence_wins:
+        yield Advice(
+            "dependence",
+            "at this epsilon and with so few people, do not expect to learn which answers go together, only how often each is"
+            " given; ask more people, fewer questions, or allow a larger epsilon",
+        )
+        return
+    drowned = _drowned(plan)
+    if drowned:
+        few = ", ".join(drowned[:3]) + (f" and {len(drowned) - 3} more" if len(drowned) > 3 else "")
+        yield Advice("dependence", f"of {few}, expect shares only: how they go with other answers is out of reach")
+
+
+def _drowned(plan: Plan) -> list[str]:
+    """Attributes of which no pair is expected to be better than independence."""
+    met = {position for pair in plan.pairs for position in pair}
+    told = {position for pair in plan.told_pairs for position in pair}
+    return [plan.domain.names[position] for position in sorted(met - told)]
+
+
+def _about_epsilon(plan: Plan) -> Iterator[Advice]:
+    """What double the people would buy in privacy, and a word where epsilon is large."""
+    if plan.epsilon > WEAK_EPSILON:
+        error = plan.planner.error(plan.people, float(WEAK_EPSILON))
+        said = f"epsilon {plan.epsilon:g} protects little: one report can make an observer nearly certain of an answer"
+        yield Advice("epsilon", f"{said}; at {WEAK_EPSILON} the expected error would be {error:.3f}", error)

@@ -1,0 +1,48 @@
+"""Mixed designs: some people are asked one question and the others two, and those that matter more are asked more often.
+
+A pair is known no better than its shares, and one question a person tells shares best. How many people are asked only one
+question is what a planner finds out; the steward need not know.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from lopub.contract.domain import Domain
+from lopub.contract.view import Listed
+from lopub.forecast.design import usual_designs
+from lopub.laws.designs import Design
+
+SINGLE_SHARES = (0.25, 0.5, 0.75)
+"""Of the people, those who are asked one question."""
+MOST_ATTRIBUTES = 40
+"""With more, the list of views is longer than a campaign should be."""
+WEIGHT = 10_000
+"""What the weights of all views sum to, about."""
+FOCUS = 2 / 3
+"""With errors that fall with the square root of the people, as many should be asked as the weight to this power."""
+
+
+def mixed_designs(domain: Domain, epsilon: float, weights: Sequence[float]) -> Iterator[Design]:
+    """Designs of pairs, with single questions mixed in, and with those that matter more asked more often."""
+    d = len(domain)
+    if not 3 <= d <= MOST_ATTRIBUTES:
+        return
+    of_pairs = [design for design in usual_designs(domain.sizes, epsilon) if design.jointly and design.view.n_alike(d) == 2]
+    shares = SINGLE_SHARES if len(set(weights)) == 1 else (0.0, *SINGLE_SHARES)
+    for share in shares:
+        rule = listed(domain, share, weights)
+        yield from (Design(design.mechanism, rule, True) for design in of_pairs)
+
+
+def listed(domain: Domain, single_share: float, weights: Sequence[float]) -> Listed:
+    """The views: single questions with this share of the people, pairs with the rest."""
+    names, matter = domain.names, [max(weight, 0.0) ** FOCUS for weight in weights]
+    singles = [((names[a],), matter[a]) for a in range(len(names))]
+    pairs = [((names[a], names[b]), matter[a] * matter[b]) for a, b in combinations(range(len(names)), 2)]
+    scaled = [
+        (view, WEIGHT * part * weight / sum(each for _, each in views))
+        for part, views in ((single_share, singles), (1 - single_share, pairs))
+        for view, weight in views
+        if part > 0
+    ]
+    return Listed.of(domain, [(view, max(1, round(weight))) for view, weight in scaled])

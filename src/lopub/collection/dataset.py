@@ -8,8 +8,9 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
@@ -21,10 +22,11 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from lopub.contract.attribute import few
-from lopub.contract.domain import Attribute, Domain, Value
+from lopub.contract.domain import NOT_APPLICABLE, Attribute, Domain, TickList, Value
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError, all_of
 from lopub.files import kind_of, whole_file
+from lopub.laws.questionnaire import columns_of, contradictions, holding
 
 Codes = NDArray[np.uint16]
 LINES_AT_ONCE = 2**14
@@ -67,11 +69,12 @@ class Dataset:
         """Some of the records."""
         return Dataset(self.domain, self.codes[rows])
 
-    def __iter__(self) -> Iterator[dict[str, Value]]:
+    def __iter__(self) -> Iterator[dict[str, Value | Sequence[str]]]:
         """The records one by one, each as a mapping from attributes to answers, as `Client.encode` takes it."""
-        candidates = [attribute.candidates for attribute in self.domain]
+        candidates = [(attribute.name, attribute.candidates) for attribute in self.domain]
         for row in self.codes:
-            yield {name: own[code] for name, own, code in zip(self.domain.names, candidates, row, strict=True)}
+            cells = {name: own[code] for (name, own), code in zip(candidates, row, strict=True)}
+            yield _record(self.domain, cells) if self.domain.has_rules else cells
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
@@ -113,7 +116,7 @@ class Dataset:
         if coded is None:
             coded = not is_parquet and looks_coded(columns, domain)
         read = _code_of_value if coded else _index_of_value if is_parquet else _index_of_text
-        return cls(domain, _coded(columns, domain, read, str(path)))
+        return cls(domain, _ruled(_coded(columns, domain, read, str(path)), domain, str(path)))
 
     @classmethod
     def from_arrow(cls, table: Any, domain: Domain) -> Self:
@@ -125,7 +128,8 @@ class Dataset:
         for name in domain.names:
             if name not in arrow.column_names:
                 raise DomainError(f"the table has no column {name!r}")
-        return cls(domain, _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table"))
+        codes = _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table")
+        return cls(domain, _ruled(codes, domain, "the table"))
 
     # ---- out
 
@@ -170,9 +174,10 @@ def write_parquet(file: IO[bytes], tables: Iterator[pa.Table]) -> None:
 
 
 def typed(table: pa.Table, domain: Domain) -> pa.Table:
-    """A table of texts for Parquet, which knows types: booleans and integers as such, no answer as null."""
+    """A table of texts for Parquet, which knows types: booleans and integers as such, no answer as null. A question that applies
+    only to some stays a text, which can say so."""
     for place, attribute in enumerate(domain):
-        if attribute.type in ARROW_TYPES:
+        if attribute.type in ARROW_TYPES and attribute.only_if is None:
             column = table.column(place).combine_chunks()
             values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
             table = table.set_column(place, attribute.name, values.take(column.indices))
@@ -284,22 +289,43 @@ def looks_coded(columns: Sequence[pa.ChunkedArray], domain: Domain) -> bool:
     return not all(_fits(texts, attribute, _index_of_text) for texts, attribute in pairs)
 
 
+def _record(domain: Domain, cells: Mapping[str, Value]) -> dict[str, Value | Sequence[str]]:
+    """A record as it is answered: what does not apply is left out, a list names what is ticked."""
+    record: dict[str, Value | Sequence[str]] = {}
+    for question in domain.questions:
+        first = question.options[0].name if isinstance(question, TickList) else question.name
+        if question.only_if is None or cells[first] != NOT_APPLICABLE:
+            record[question.name] = cells[first]
+            if isinstance(question, TickList) and cells[first] is not None:
+                record[question.name] = [option.value for option in question.options if cells[option.name]]
+    return record
+
+
 Read = Callable[[Attribute, Any], int]
 
 
 def _index_of_text(attribute: Attribute, text: str) -> int:
-    return attribute.index(attribute.parse(text))
+    return _index(attribute, attribute.parse(text))
+
+
+def _index(attribute: Attribute, value: Value) -> int:
+    """No answer to a question that may not apply, and must be answered if it does, stands for "not applicable" until the rules
+    are looked at."""
+    unanswered = value is None and attribute.only_if is not None and not attribute.missing
+    return attribute.index(NOT_APPLICABLE if unanswered else value)
 
 
 def _index_of_value(attribute: Attribute, value: Any) -> int:
     """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
+    if isinstance(value, date | time):  # a datetime is a date
+        value = value.isoformat(timespec="seconds") if isinstance(value, datetime | time) else value.isoformat()
     if isinstance(value, str):
         return _index_of_text(attribute, value)
     if attribute.type == "string" and value is not None:
         return _index_of_text(attribute, str(value))
     if attribute.type == "integer" and isinstance(value, float) and value.is_integer():
         return attribute.index(int(value))
-    return attribute.index(value)
+    return _index(attribute, value)
 
 
 def _code_of_text(attribute: Attribute, text: str) -> int:
@@ -332,6 +358,23 @@ def _coded(columns: Sequence[pa.ChunkedArray], domain: Domain, read: Read, where
     if mistakes:
         raise DomainError(all_of(mistakes, where))
     return np.asfortranarray(np.stack(coded, axis=1))
+
+
+def _ruled(codes: Codes, domain: Domain, where: str) -> Codes:
+    """The same records, with "not applicable" where a question that does not apply has no answer; refuses those that
+    contradict the questionnaire, by question and record."""
+    if not domain.has_rules:
+        return codes
+    for question in domain.questions:
+        if question.only_if is not None and question.not_applicable_index is not None:
+            applies, columns = holding(domain, question.only_if, codes), columns_of(domain, question)
+            empty = (codes[:, columns] == question.missing_index) & ~applies[:, None]
+            codes[:, columns] = np.where(empty, question.not_applicable_index, codes[:, columns])
+    if wrong := contradictions(domain, codes):
+        said = "is answered where it does not apply, is not where it does, or is ticked as it must not be"
+        mistakes = [f"{_records(np.flatnonzero(rows))}: {name!r} {said}" for name, rows in wrong.items()]
+        raise DomainError(all_of(mistakes, where))
+    return codes
 
 
 def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> tuple[NDArray[np.uint16], list[str]]:
@@ -371,6 +414,10 @@ def _records(rows: NDArray[np.int64]) -> str:
 
 
 def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:
-    missing = codes == attribute.size - 1 if attribute.missing else None
-    indices = pa.array(codes.astype(np.int32), mask=missing)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.answer_texts, pa.string()), ordered=attribute.ordered)
+    """Missing answers are null; "not applicable" is a text of its own, behind the answers."""
+    missing = codes == attribute.missing_index if attribute.missing else None
+    texts, places = attribute.answer_texts, codes.astype(np.int32)
+    if attribute.only_if is not None:
+        places = np.where(codes == attribute.not_applicable_index, len(texts), places).astype(np.int32)
+        texts = (*texts, NOT_APPLICABLE)
+    return pa.DictionaryArray.from_arrays(pa.array(places, mask=missing), pa.array(texts, pa.string()), ordered=attribute.ordered)

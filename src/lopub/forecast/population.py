@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Categorical, Clique, Domain
 from lopub.errors import DomainError
+from lopub.laws.questionnaire import conformed
 
 Probabilities = NDArray[np.float64]
 
@@ -87,7 +88,8 @@ class Population:
             return self.table[rng.integers(0, len(self.table), n)]
         half = rng.integers(0, 2, n) * 2 - 1
         columns = [_drawn(rng, half, shares, tilt) for shares, tilt in zip(self.shares, self.tilts, strict=True)]
-        return Dataset(self.domain, np.stack(columns, axis=1))
+        codes = np.stack(columns, axis=1)
+        return Dataset(self.domain, conformed(self.domain, codes) if self.domain.has_rules else codes)
 
     def merged(self, position: int, n_candidates: int) -> "Population":
         """The same people where neighbouring answers of one attribute are taken together until so many are left."""

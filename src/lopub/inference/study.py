@@ -18,10 +18,11 @@ from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.basis import Basis, CountsAlone, Reports
-from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
+from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import expected_error
+from lopub.laws.support import Support
 
 MOST_CELLS = 2**20
 """Cells of a clique that is estimated as one table."""
@@ -172,6 +173,11 @@ class Study:
         """How many reports cover all attributes of a clique."""
         return self._basis.n_covering(self._own(clique))
 
+    @cached_property
+    def support(self) -> Support:
+        """What the questionnaire rules out, at this study's positions."""
+        return Support(self.domain)
+
     # ---- single attributes
 
     @property
@@ -239,6 +245,8 @@ class Study:
             return None
         axes = [own.index(self._place[position]) for position in clique]
         prior = np.transpose(np.maximum(joint, 1e-12), np.argsort(axes))
+        if (mask := self._basis.agreement.mask(own)) is not None:
+            prior = np.where(mask, prior, 0.0)
         evidence = self._basis.evidence(own).covering(len(own))
         found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
         return None if found is None else np.transpose(found, axes)
@@ -282,7 +290,7 @@ class Study:
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
         joints = [self._estimated(part, estimator) for part in largest]
         axes = [tuple(own.index(position) for position in part) for part in largest]
-        start = product_of([self._basis.marginal(position) for position in own])
+        start = self._basis.independent(own)
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
         attributes = tuple(self.campaign.domain.attributes[position] for position in own)
         fit = Fit(method=estimator.name, n_reports=self._basis.n_touching(own), identified=False)

@@ -39,10 +39,12 @@ if TYPE_CHECKING:
     from lopub.forecast.poisoning import poisoning_bound
     from lopub.forecast.request import CampaignRequest, make_campaign
     from lopub.inference import Em, Estimator, Hybrid, Lasso, Moments, Product, Shrunk, Study, estimate, estimate_pairs
+    from lopub.inference.answers import Answer, AnswerTable
     from lopub.inference.joint import JointDistribution
     from lopub.model.dependence import Pruning
     from lopub.planning import Plan, Population, plan
     from lopub.release import Publication, PublishSettings, publish
+    from lopub.service.studies import open_study
 
 __version__ = "0.1.0"
 
@@ -83,12 +85,14 @@ _HOMES = {
     ),
     "evaluation": ("Evaluation", "evaluate"),
     "collection.infer": ("infer_domain",),
+    "inference.answers": ("Answer", "AnswerTable"),
     "inference.joint": ("JointDistribution",),
     "device.keeping": ("FileStore", "MemoryStore", "Spent"),
     "model.dependence": ("Pruning",),
     "planning": ("Plan", "Population", "plan"),
     "forecast.poisoning": ("poisoning_bound",),
     "release": ("Publication", "PublishSettings", "publish"),
+    "service.studies": ("open_study",),
     "contract.report": ("Report",),
     "device.sending": ("Patience", "fetch_campaign"),
     "collection.simulation": ("simulate",),
@@ -99,6 +103,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AllAttributes",
+    "Answer",
+    "AnswerTable",
     "Binned",
     "Boolean",
     "Both",
@@ -161,6 +167,7 @@ __all__ = [
     "fetch_campaign",
     "infer_domain",
     "make_campaign",
+    "open_study",
     "plan",
     "poisoning_bound",
     "publish",

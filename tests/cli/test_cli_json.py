@@ -149,6 +149,17 @@ def test_an_estimate_has_all_cells(folder: Path):
     assert (joint["n_reports"], joint["n_repeated"], len(joint["cells"]), joint["output"]) == (300, 7, 4, None)
 
 
+def test_an_answer_says_how_it_came_about(folder: Path):
+    answer = shown(folder, "query", "repeated.parquet", "donates", "--given", "gender == 'F'")
+    assert (answer["n_reports"], answer["n_repeated"], answer["how"], answer["reason"]) == (300, 7, "direct", None)
+    assert answer["low"] < answer["estimate"] < answer["high"]
+
+
+def test_an_export_tells_how_many_reports(folder: Path, tmp_path: Path):
+    exported = shown(folder, "export", "--from", "sqlite:///lopub.db", "-o", tmp_path / "r.parquet")
+    assert (exported["n_reports"], exported["output"]) == (300, str(tmp_path / "r.parquet"))
+
+
 def test_a_publication_is_summed_up(folder: Path, tmp_path: Path):
     published = shown(folder, "publish", "campaign.json", "sqlite:///lopub.db", "-o", tmp_path / "out", "--rows", "20")
     assert (published["n_reports"], published["n_rows"], published["output"]) == (300, 20, str(tmp_path / "out"))

@@ -17,8 +17,8 @@ WITHOUT_JSON = {
 }
 ALIKE = {"--json", "--force", "--domain", "--margin", "--grace-days"}
 """Options that mean the same wherever they are, and so have the same help."""
-METAVARS_MAY_DIFFER = {"--output"}
-"""A file, a directory, or either."""
+METAVARS_MAY_DIFFER = {"--output", "--from"}
+"""A file, a directory, or either; a file, or any source of reports."""
 
 
 def uses() -> dict[str, dict[str, Any]]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from lopub import Boolean, Categorical, Domain, DomainError, IntegerRange, JointDistribution, StoreError
+from lopub import Binned, Boolean, Categorical, Domain, DomainError, IntegerRange, JointDistribution, StoreError
 from lopub.inference.joint import interval, product_of, raked
 
 GENDER = Categorical(name="gender", values=("F", "M"))
@@ -33,6 +34,63 @@ def test_marginal_sums_out_the_others_and_keeps_the_order_given():
 
 def test_condition_gives_the_distribution_among_those_who_answered_so(joint: JointDistribution):
     np.testing.assert_allclose(joint.condition(gender="M").probabilities, [0.5, 0.25, 0.25])
+
+
+@pytest.fixture
+def with_errors() -> JointDistribution:
+    """As from 400 undisturbed people: the covariance of a multinomial."""
+    shares = np.array([[0.1, 0.2, 0.3], [0.2, 0.1, 0.1]])
+    flat = shares.reshape(-1)
+    covariance = (np.diag(flat) - np.outer(flat, flat)) / 400
+    return JointDistribution((GENDER, DEGREE), shares, np.sqrt(np.diag(covariance)).reshape(2, 3), covariance=covariance)
+
+
+def test_a_marginal_keeps_its_errors(with_errors: JointDistribution):
+    found = with_errors.marginal("degree")
+    assert found.standard_errors is not None
+    np.testing.assert_allclose(found.standard_errors**2, found.probabilities * (1 - found.probabilities) / 400)
+
+
+def test_a_condition_keeps_its_errors(with_errors: JointDistribution):
+    """It forbids errors that forget how the condition's own share is off together with the cell's."""
+    found = with_errors.condition(gender="M")
+    assert found.standard_errors is not None
+    np.testing.assert_allclose(found.standard_errors**2, found.probabilities * (1 - found.probabilities) / (0.4 * 400))
+
+
+def test_errors_follow_their_cells_into_another_order(with_errors: JointDistribution):
+    turned = with_errors.in_order(("degree", "gender"))
+    again = turned.condition(gender="M").standard_errors
+    np.testing.assert_allclose(again, with_errors.condition(gender="M").standard_errors)
+
+
+def test_a_condition_takes_sets_and_names_that_are_no_identifiers(joint: JointDistribution):
+    status = Categorical(name="marital-status", values=("single", "married", "other"))
+    renamed = JointDistribution((GENDER, status), joint.probabilities)
+    np.testing.assert_allclose(renamed.condition({"marital-status": {"single", "other"}}).probabilities, [4 / 7, 3 / 7])
+
+
+def test_a_condition_takes_a_range_of_whole_numbers():
+    joint = random_joint(IntegerRange(name="age", minimum=20, maximum=25), GENDER)
+    kept = joint.probabilities[1:4].sum(axis=0)
+    np.testing.assert_allclose(joint.condition(age=range(21, 24)).probabilities, kept / kept.sum())
+
+
+def test_a_condition_takes_the_bins_between_two_edges():
+    pay = Binned(name="pay", edges=("0", "10", "20", "40"), missing=True)
+    joint = random_joint(pay, GENDER)
+    kept = joint.probabilities[1:3].sum(axis=0)
+    np.testing.assert_allclose(joint.condition(pay=slice(10, None)).probabilities, kept / kept.sum())
+    with pytest.raises(DomainError, match="a slice of attribute 'pay' must go from one edge to a higher one: 0, 10, 20, 40"):
+        joint.condition(pay=slice(5, 20))
+    with pytest.raises(DomainError, match="attribute 'gender' is not known in bins"):
+        joint.condition(gender=slice(0, 1))
+
+
+def test_a_joint_is_drawn_on_the_axes_that_are_given(with_errors: JointDistribution):
+    axes = Figure().subplots()
+    assert with_errors.plot(axes) is axes
+    assert next(label.get_text() for label in axes.get_yticklabels()) == "F, phd"
 
 
 def test_condition_refuses_what_nobody_answers():

@@ -16,9 +16,11 @@ from lopub.cli import (
     encode,
     estimate,
     evaluate,
+    export,
     import_reports,
     plan,
     publish,
+    query,
     reproduce,
     send,
     serve,
@@ -42,6 +44,7 @@ app.command()(data.data)
 app.command()(encode.encode)
 app.command()(count.count)
 app.command()(estimate.estimate)
+app.command()(query.query)
 app.command()(publish.publish)
 app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
@@ -49,6 +52,7 @@ app.command()(serve.serve)
 app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
 app.command("import")(import_reports.import_reports)
+app.command()(export.export)
 app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(send.send)

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import tell
-from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign
-from lopub.cli.options import Sources as Words
+from lopub.cli.options import OUTPUT, AsJson, Force, From, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import Found, counted, note_left_out, resolved
 from lopub.collection.engines import ENGINES, LocalEngine, engine_of
@@ -15,10 +14,11 @@ from lopub.errors import StoreError, TooFewReports
 
 
 def count(
-    sources: Words,
     output: Annotated[
         Path, typer.Option(*OUTPUT, metavar="FILE", help="Where to write the counts, as Parquet.", show_default=False)
     ],
+    sources: SomeSources = None,
+    more: From = None,
     campaign: SourceCampaign = None,
     engine: Annotated[str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")] = "local",
     address: Annotated[
@@ -50,7 +50,7 @@ def count(
     if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
     check_file(output, force=force)
-    named = resolved(sources, campaign)
+    named = resolved([*(sources or ()), *(more or ())], campaign)
     check_unread(output, (*named.reports, *named.counts))
     with engine_of(engine, address) if named.reports or named.databases else LocalEngine() as chosen:
         total = counted(named, chosen, n_partitions=partitions, trusted_distinct=trusted_distinct)

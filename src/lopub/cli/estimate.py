@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from lopub.cli.console import out, print_json, say, table, working
-from lopub.cli.options import OUTPUT, AsJson, Force, SourceCampaign, Sources
+from lopub.cli.options import OUTPUT, AsJson, Force, From, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
 from lopub.inference import METHODS
@@ -16,11 +16,12 @@ from lopub.inference.joint import Fit, JointDistribution, interval
 
 
 def estimate(
-    sources: Sources,
     attributes: Annotated[
         str,
         typer.Option("--attributes", "-a", metavar="A,B,…", help="The attributes, with commas between them.", show_default=False),
     ],
+    sources: SomeSources = None,
+    more: From = None,
     campaign: SourceCampaign = None,
     method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
     output: Annotated[
@@ -39,7 +40,7 @@ def estimate(
     if output is not None:
         check_file(output, force=force)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    named = resolved(sources, campaign)
+    named = resolved([*(sources or ()), *(more or ())], campaign)
     if output is not None:
         check_unread(output, (*named.reports, *named.counts))
     found = read(named)

@@ -24,14 +24,15 @@ CampaignFileOrId = Annotated[
         metavar="CAMPAIGN", help="The campaign: its file, its id, or the first 8 or more digits of its id.", show_default=False
     ),
 ]
-Sources = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE",
-        help="Where the reports are: files of reports or of counts, a directory or a quoted pattern of them, or a database"
-        " (sqlite:///FILE, postgresql://…). A campaign file among them says which campaign.",
-        show_default=False,
-    ),
+SOURCE_HELP = (
+    "Where the reports are: files of reports or of counts, a directory or a quoted pattern of them, a publication that has"
+    " counts, or a database (sqlite:///FILE, postgresql://…). A campaign file among them says which campaign."
+)
+Sources = Annotated[list[str], typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)]
+SomeSources = Annotated[list[str] | None, typer.Argument(metavar="SOURCE", help=SOURCE_HELP, show_default=False)]
+From = Annotated[
+    list[str] | None,
+    typer.Option("--from", metavar="SOURCE", help="One more source of reports. May be repeated.", show_default=False),
 ]
 SourceCampaign = Annotated[
     str | None,

@@ -59,6 +59,9 @@ Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many ind
 Numbers = Annotated[
     str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
 ]
+NoCounts = Annotated[
+    bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
 
 
@@ -76,6 +79,7 @@ def publish(
     numbers: Numbers = "label",
     margin: Margins = None,
     seed: Seed = 0,
+    no_counts: NoCounts = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -96,6 +100,7 @@ def publish(
         "copies": copies,
         "numbers": numbers,
         "seed": seed,
+        "counts": not no_counts,
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)

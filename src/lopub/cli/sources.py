@@ -20,6 +20,8 @@ from lopub.collection.engines import Engine, FileSource, LocalEngine, Several, S
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
+from lopub.release.directory import COUNTS
+from lopub.release.loading import is_publication
 
 ID = re.compile(r"[0-9a-fA-F]{8,64}")
 SNIFFED = 512
@@ -87,11 +89,19 @@ def is_database(word: str) -> bool:
 
 
 def _paths(word: str) -> list[Path]:
-    """A file as it is; of a directory, and of a pattern that no file is called like, the files in it."""
+    """A file as it is; of a publication its counts; of a directory, and of a pattern that no file is called like, the files."""
+    if is_publication(word):
+        return [_counts_in(Path(word))]
     found = report_files([word])
     if len(found) > 1 and len({is_counts(path) for path in found}) > 1:
         raise StoreError(f"{word} has files of reports and files of counts, which may be of the same reports; name the files")
     return found
+
+
+def _counts_in(publication: Path) -> Path:
+    if not (counts := publication / COUNTS).exists():
+        raise StoreError(f"{publication} was published without its counts; only `lopub query` can ask it")
+    return counts
 
 
 def _is_campaign(path: Path) -> bool:

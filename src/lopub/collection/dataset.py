@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
+from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, Self
@@ -22,6 +23,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from lopub.collection.ruled import answered, records_named, ruled
+from lopub.collection.showing import Shown
 from lopub.contract.attribute import few
 from lopub.contract.domain import NOT_APPLICABLE, Attribute, Domain, Value
 from lopub.contract.texts import one_line
@@ -42,7 +44,7 @@ NO_HEADER = "its first line must name the attributes"
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Shown):
     """Records as candidate numbers. codes: shape (n_records, n_attributes), column-major."""
 
     domain: Domain
@@ -134,6 +136,10 @@ class Dataset:
     def to_arrow(self) -> pa.Table:
         """The records as texts, one dictionary-encoded column per attribute; missing answers are null."""
         return pa.table({a.name: _decoded_column(self.codes[:, i], a) for i, a in enumerate(self.domain.attributes)})
+
+    def _repr_html_(self) -> str:
+        """Never an answer: whose records these are, nobody knows here."""
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the records, whole or not at all: as texts where the name ends in .csv or .csv.gz, with types where it ends in

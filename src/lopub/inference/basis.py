@@ -13,6 +13,7 @@ from lopub.collection.batch import N_FOLDS, ReportBatch, order_of
 from lopub.collection.counts import Counts, count, count_singly, form_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Domain
+from lopub.errors import NeedsReports
 from lopub.inference.agreement import Agreement
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
@@ -82,6 +83,10 @@ class Basis(ABC):
     def moments(self) -> MomentEquations:
         """What the counts say as linear equations."""
         return MomentEquations(self.counts)
+
+    def as_reports(self) -> "Reports":
+        """Itself, where reports are there."""
+        raise NeedsReports("this needs the reports, and there are only their counts")
 
     @property
     @abstractmethod
@@ -227,6 +232,9 @@ class Reports(Basis):
     batch: ReportBatch
 
     has_reports: ClassVar[bool] = True
+
+    def as_reports(self) -> "Reports":
+        return self
 
     @cached_property
     def folds(self) -> NDArray[np.int8]:

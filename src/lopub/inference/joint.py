@@ -2,20 +2,26 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from lopub.contract.domain import Attribute, Domain, Value
+from lopub.collection.showing import MOST_SHOWN, Shown
+from lopub.contract.attribute import few
+from lopub.contract.domain import Attribute, Binned, Domain, Value
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError
 from lopub.files import write_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Probabilities = NDArray[np.float64]
 
@@ -47,8 +53,37 @@ class Fit:
     """Whether some report covers the whole clique; otherwise this is the maximum-entropy joint of the covered parts."""
 
 
+Wanted = Value | Collection[Value] | range | slice
+"""Answers that a condition names."""
+
+
+def chosen_answers(attribute: Attribute, wanted: Wanted) -> NDArray[np.bool_]:
+    """Which candidates are meant. shape (size,)."""
+    held = np.zeros(attribute.size, dtype=bool)
+    if isinstance(wanted, slice):
+        held[_bins_between(attribute, wanted)] = True
+    elif isinstance(wanted, str) or not isinstance(wanted, Collection):
+        held[attribute.index(wanted)] = True
+    else:
+        held[[attribute.index(value) for value in wanted]] = True
+    return held
+
+
+def _bins_between(attribute: Attribute, ends: slice) -> slice:
+    """The bins from one edge to another."""
+    if not isinstance(attribute, Binned):
+        raise DomainError(f"attribute {attribute.name!r} is not known in bins; give a range or a set of answers, not a slice")
+    bounds = attribute.bounds
+    low, high = bounds[0] if ends.start is None else ends.start, bounds[-1] if ends.stop is None else ends.stop
+    if ends.step is not None or low not in bounds or high not in bounds or not low < high:
+        raise DomainError(
+            f"a slice of attribute {attribute.name!r} must go from one edge to a higher one: {few(attribute.edges)}"
+        )
+    return slice(bounds.index(low), bounds.index(high))
+
+
 @dataclass(frozen=True, eq=False)
-class JointDistribution:
+class JointDistribution(Shown):
     """P(A_C). probabilities: one axis per attribute, in the order of `attributes`; sums to one, never negative."""
 
     attributes: tuple[Attribute, ...]
@@ -56,6 +91,8 @@ class JointDistribution:
     standard_errors: Probabilities | None = None
     """Of the cells, same shape; NaN where there is none."""
     fit: Fit = field(default_factory=lambda: Fit(method="given"))
+    covariance: Probabilities | None = None
+    """Of all cells in one line, where it is known: shape (cells, cells)."""
 
     def __post_init__(self) -> None:
         shape = tuple(attribute.size for attribute in self.attributes)
@@ -87,35 +124,64 @@ class JointDistribution:
     # ---- algebra
 
     def marginal(self, names: str | Sequence[str]) -> "JointDistribution":
-        """The joint of some of the attributes, in the order given; a single name is one attribute."""
+        """The joint of some of the attributes, in the order given; a single name is one attribute. It has standard errors where
+        this one knows how the errors of its cells hang together, or where nothing is summed up."""
         positions = self.domain.positions(names)
         if len(set(positions)) < len(positions):
             raise DomainError("a marginal names the same attribute twice")
-        others = tuple(i for i in range(len(self.attributes)) if i not in positions)
-        summed = self.probabilities.sum(axis=others)
-        kept = sorted(positions)
-        ordered = np.transpose(summed, [kept.index(position) for position in positions])
-        return JointDistribution(tuple(self.attributes[i] for i in positions), ordered)
+        if len(positions) == len(self.attributes):
+            return self.in_order(tuple(self.attributes[i].name for i in positions))
+        return self._summed(positions, [np.ones(attribute.size, dtype=bool) for attribute in self.attributes], None)
 
     def in_order(self, names: Sequence[str]) -> "JointDistribution":
         """The same joint with its attributes in another order, errors and fit included."""
         axes = self.domain.positions(names)
         errors = None if self.standard_errors is None else np.transpose(self.standard_errors, axes)
         attributes = tuple(self.attributes[axis] for axis in axes)
-        return JointDistribution(attributes, np.transpose(self.probabilities, axes), errors, self.fit)
+        places = np.transpose(np.arange(self.probabilities.size).reshape(self.probabilities.shape), axes).reshape(-1)
+        covariance = None if self.covariance is None else self.covariance[np.ix_(places, places)]
+        return JointDistribution(attributes, np.transpose(self.probabilities, axes), errors, self.fit, covariance)
 
-    def condition(self, **answers: Value) -> "JointDistribution":
-        """The joint of the other attributes among people with these answers."""
-        index: list[Any] = [slice(None)] * len(self.attributes)
-        for name, value in answers.items():
-            index[self.domain.position(name)] = self.domain[name].index(value)
-        rest = tuple(attribute for attribute in self.attributes if attribute.name not in answers)
+    def condition(self, answers: Mapping[str, Wanted] | None = None, /, **more: Wanted) -> "JointDistribution":
+        """The joint of the other attributes among people with these answers, with standard errors as `marginal` has them.
+
+        Of each attribute, an answer; a set or a list of answers; a `range` of whole numbers; or, of a number in bins, a `slice`
+        of two edges. A name that is not an identifier is given in a mapping: `condition({"marital-status": "married"})`.
+        """
+        wanted = {**(answers or {}), **more}
+        held = [np.ones(attribute.size, dtype=bool) for attribute in self.attributes]
+        for name, value in wanted.items():
+            held[self.domain.position(name)] = chosen_answers(self.domain[name], value)
+        rest = tuple(i for i, attribute in enumerate(self.attributes) if attribute.name not in wanted)
         if not rest:
             raise DomainError("a condition must leave at least one attribute")
-        kept = self.probabilities[tuple(index)]
-        if kept.sum() <= 0:
-            raise DomainError(f"nobody has these answers to {', '.join(answers)}: the condition has probability 0")
-        return JointDistribution(rest, kept / kept.sum())
+        return self._summed(rest, held, tuple(wanted))
+
+    def _summed(self, kept: Sequence[int], held: Sequence[NDArray[np.bool_]], given: Sequence[str] | None) -> "JointDistribution":
+        """The joint of the attributes at some axes, of cells in which all attributes have answers that are held."""
+        inside = product_of([own.astype(np.float64) for own in held])
+        others = tuple(axis for axis in range(len(self.attributes)) if axis not in kept)
+        order = [sorted(kept).index(axis) for axis in kept]
+        summed = np.transpose((self.probabilities * inside).sum(axis=others), order)
+        if (total := float(summed.sum())) <= 0:
+            raise DomainError(f"nobody has these answers to {', '.join(given or ())}: the condition has probability 0")
+        attributes = tuple(self.attributes[axis] for axis in kept)
+        shares = summed / total if given is not None else summed
+        if self.covariance is None:
+            return JointDistribution(attributes, shares)
+        rows = np.stack([np.transpose((unit * inside).sum(axis=others), order).reshape(-1) for unit in self._units()], axis=1)
+        if given is not None:  # by the delta method
+            rows = (rows - np.outer(shares.reshape(-1), inside.reshape(-1))) / total
+        covariance = rows @ self.covariance @ rows.T
+        errors = np.sqrt(np.maximum(np.diag(covariance), 0)).reshape(shares.shape)
+        return JointDistribution(attributes, shares, errors, self.fit, covariance)
+
+    def _units(self) -> Iterator[Probabilities]:
+        """A joint that has all in one cell, for each cell."""
+        for cell in range(self.probabilities.size):
+            unit = np.zeros(self.probabilities.size)
+            unit[cell] = 1.0
+            yield unit.reshape(self.probabilities.shape)
 
     def product(self, other: "JointDistribution") -> "JointDistribution":
         """The joint of two sets of attributes as if they were independent."""
@@ -126,7 +192,9 @@ class JointDistribution:
         margins = [margins] if isinstance(margins, JointDistribution) else margins
         axes = [self.domain.positions(margin.names) for margin in margins]
         targets = [margin.probabilities for margin in margins]
-        return replace(self, probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps), standard_errors=None)
+        return replace(
+            self, probabilities=raked(self.probabilities, axes, targets, sweeps=sweeps), standard_errors=None, covariance=None
+        )
 
     # ---- figures
 
@@ -151,6 +219,28 @@ class JointDistribution:
         texts = list(product(*(attribute.texts for attribute in self.attributes)))
         errors = np.full(self.probabilities.size, np.nan) if self.standard_errors is None else self.standard_errors.reshape(-1)
         return list(zip(texts, self.probabilities.reshape(-1).tolist(), errors.tolist(), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """One row per cell: its values, probability, standard error and 95 % interval."""
+        texts, probabilities, errors = zip(*self.rows(), strict=True)
+        ends = [interval(p, e) if not np.isnan(e) else (None, None) for p, e in zip(probabilities, errors, strict=True)]
+        columns = {name: pa.array([values[i] for values in texts], pa.string()) for i, name in enumerate(self.names)}
+        figures = {
+            "probability": probabilities,
+            "standard_error": [None if np.isnan(error) else error for error in errors],
+            "low": [low for low, _ in ends],
+            "high": [high for _, high in ends],
+        }
+        return pa.table({**columns, **{name: pa.array(values, pa.float64()) for name, values in figures.items()}})
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The largest cells with their intervals."""
+        from lopub.inference.drawing import draw_intervals  # loads matplotlib
+
+        rows = self._largest(MOST_SHOWN)
+        labels = [", ".join(value or "(missing)" for value in values) for values, _, _ in rows]
+        ends = [None if np.isnan(error) else interval(probability, error) for _, probability, error in rows]
+        return draw_intervals(labels, [probability for _, probability, _ in rows], ends, ax)
 
     def to_csv(self) -> str:
         """The text of a csv file, one row per cell: its values, probability, standard error."""
@@ -211,7 +301,7 @@ class JointDistribution:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in (*self.names, "probability", "95 % interval"))
         body = ""
-        for values, probability, error in self._largest(20):
+        for values, probability, error in self._largest(MOST_SHOWN):
             low, high = interval(probability, error)
             shown = "" if np.isnan(error) else f"{low:.4f} to {high:.4f}"
             cells = [*(value or "(missing)" for value in values), f"{probability:.4f}", shown]

@@ -32,6 +32,10 @@ class Estimator(ABC):
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of the clique. clique: positions in the domain, ascending."""
 
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        """About the cells of its joint, from which all their errors follow; None where it has none."""
+        return None
+
     @property
     def options(self) -> dict[str, Option]:
         """The options that differ from their defaults, by name."""
@@ -71,6 +75,9 @@ class _Climbing(Estimator):
             slack, patience = expectation.ROUNDING * evidence.n_reports, expectation.STALLED
             return expectation.run_accelerated(step, first, tolerance=self._gap, most=most, slack=slack, patience=patience)
         return expectation.run_plain(step, first, stop=self.stop, tolerance=self._gap, most=most)
+
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.evidence(clique).information(joint)
 
     def _converged(self, basis: Basis, clique: Clique, first: Probabilities) -> JointDistribution:
         """EM from a first joint; where that is zero, so is the result."""
@@ -140,6 +147,9 @@ class Shrunk(Estimator):
         joint = basis.conformed(clique, result.joint)
         return _joint(basis, clique, joint, standard_errors(about_dependence, joint), fit)
 
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.summary(clique).covering(2).information(joint)
+
 
 @checks_options
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +179,9 @@ class Moments(Estimator):
         fit = Fit(method=self.name, n_reports=basis.n_covering(clique))
         small = joint.size <= MOST_CELLS
         return _joint(basis, clique, joint, errors_from(basis.moments.information(clique), joint) if small else None, fit)
+
+    def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
+        return basis.moments.information(clique)
 
 
 @checks_options

@@ -22,6 +22,16 @@ from lopub.inference.factorised import Factorised, Overlaps, overlaps_of
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import ALL_FOLDS
 from lopub.inference.kept_cell import KeptCell
+from lopub.inference.linear import Groupings, LinearPart
+from lopub.inference.linear_readers import (
+    Piece,
+    answer_parts,
+    answer_pieces,
+    attribute_parts,
+    attribute_pieces,
+    counted_pieces,
+    view_parts,
+)
 from lopub.inference.screening import gain_bounds
 from lopub.inference.spread import free_covariance
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
@@ -95,6 +105,15 @@ class Reader(ABC):
 
     # ---- either
 
+    @abstractmethod
+    def linear(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
+        """What reports that cover the whole clique say linearly, about classes of its answers."""
+
+    def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
+        """What all reports say linearly about the parts of the clique that they cover. From counts alone, a report may be in
+        several pieces, unless whole views were counted."""
+        return counted_pieces(self, basis, clique, groupings)
+
     def covariance(self, basis: "Basis", position: int, marginal: Probabilities) -> Probabilities:
         """Of a marginal's shares. From counts of jointly randomized bits, and where views have too many cells for their
         information, that of the linear estimate, which is the wider one."""
@@ -151,6 +170,12 @@ class AnswerReader(Reader):
     def check_counts(self, counts: Counts, clique: Clique) -> None:
         if len(clique) > 2 and counts.campaign.view.covers_together(clique, counts.campaign.domain.sizes):
             raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
+
+    def linear(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
+        return answer_parts(basis, clique, groupings)
+
+    def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
+        return answer_pieces(basis, clique, groupings)
 
     def gain_bounds(self, basis: "Basis", pairs: Sequence[Clique]) -> Probabilities:
         positions = sorted({position for pair in pairs for position in pair})
@@ -248,6 +273,12 @@ class ViewReader(Reader):
     def can_refine(self, n_reports: int, n_cells: int) -> bool:
         return False
 
+    def linear(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
+        return (part for _, part in view_parts(basis.counts, clique, groupings))
+
+    def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
+        return view_parts(basis.counts, clique, groupings, whole=False)
+
 
 # ---- bits of separately randomized attributes
 
@@ -259,6 +290,15 @@ class AttributeReader(Reader):
 
     def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _factorised(reports, clique)
+
+    def linear(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
+        return attribute_parts(basis, clique, groupings)
+
+    def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
+        has_reports = basis.has_reports
+        return (
+            attribute_pieces(basis.as_reports(), clique, groupings) if has_reports else super().pieces(basis, clique, groupings)
+        )
 
 
 def _views_by_part(batch: ReportBatch, clique: Clique) -> dict[Clique, list[int]]:

@@ -5,29 +5,38 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
+from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
+from lopub.inference.findings import Findings
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
+from lopub.inference.predicates import Question
+from lopub.inference.queries import Asking
 from lopub.inference.shrunk import preferred
-from lopub.inference.spread import expected_error
+from lopub.inference.spread import covariance_from, expected_error
 from lopub.laws.support import Support
 
 MOST_CELLS = 2**20
 """Cells of a clique that is estimated as one table."""
 MOST_REFINED_CELLS = 5_000
 """Cells of a clique that is fitted to the reports as a whole."""
+MOST_COVARIANCE = 1_024
+"""Cells of a joint that comes with the covariance of all of them."""
 HOPELESS = 0.5
 """Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
 
@@ -39,7 +48,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-class Study:
+class Study(Asking, Shown):
     """Everything that can be asked of noisy reports, or of their counts. Each marginal is estimated once.
 
     Attributes are in the order of their names, whatever order the campaign has them in, so that no result depends on the order
@@ -74,11 +83,22 @@ class Study:
         made_of = "reports" if self.has_reports else "counted reports"
         return one_line(self, repr(self.campaign.terms.name), f"{len(self.domain)} attributes", f"{len(self):,} {made_of}")
 
+    def to_arrow(self) -> pa.Table:
+        """One row per attribute: its candidates, and how many reports cover it."""
+        attributes = self.campaign.domain.attributes
+        covering = [self._basis.n_covering((position,)) for position in range(len(attributes))]
+        names, sizes = [attribute.name for attribute in attributes], [attribute.size for attribute in attributes]
+        return pa.table({"attribute": names, "candidates": sizes, "n_reports": covering})
+
     # ---- by name
 
     def estimate(self, names: str | Sequence[str], method: str | Estimator = "shrunk") -> JointDistribution:
-        """The joint of these attributes, in the order given; a single name is one attribute."""
-        return self.joint_of(self.clique(names), method)
+        """The joint of these attributes, in the order given; a single name is one attribute. Its errors are known together, so
+        that what is summed up or conditioned on keeps them."""
+        clique, estimator = self.clique(names), estimator_of(method)
+        with one_blas_thread():
+            joint = self._joint_of(clique, estimator)
+            return self._with_covariance(joint, self._own(clique), estimator)
 
     def pairs(
         self,
@@ -251,6 +271,18 @@ class Study:
         found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
         return None if found is None else np.transpose(found, axes)
 
+    # ---- questions
+
+    @property
+    def asked_domain(self) -> Domain:
+        """The attributes that questions are about, in the campaign's order."""
+        return self.campaign.domain
+
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+        """What the reports say about a question: directly, or else by a model of its parts; or why they say nothing."""
+        with one_blas_thread():
+            return answered(self._basis, asked, contrast, condition)
+
     # ---- the campaign's order: nothing outside of here knows it
 
     @cached_property
@@ -266,6 +298,17 @@ class Study:
         names = [self.domain.names[position] for position in clique]
         self.check_covered(names)
         return self._estimated(self._own(clique), estimator).in_order(names)
+
+    def _with_covariance(self, joint: JointDistribution, own: Clique, estimator: Estimator) -> JointDistribution:
+        """The joint with the covariance of its cells, where it has standard errors and is not too large."""
+        if joint.standard_errors is None or joint.probabilities.size > MOST_COVARIANCE or len(own) == 1:
+            return joint
+        sorted_joint = joint.in_order([self.campaign.domain.names[position] for position in own])
+        information = estimator.information(self._basis, own, sorted_joint.probabilities)
+        if information is None:
+            return joint
+        covariance = covariance_from(information, sorted_joint.probabilities.reshape(-1))
+        return replace(sorted_joint, covariance=covariance).in_order(joint.names)
 
     # ---- how a clique is estimated, at the campaign's positions
 

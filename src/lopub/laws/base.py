@@ -21,6 +21,7 @@ from lopub.errors import CampaignError, DomainError, Reason, ReportRejected
 from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
 from lopub.laws.draws import DrawnWords, RandomWords
+from lopub.laws.linear import Classes, Scatter, own_bit_scatter
 from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells, reach_of_codes
 from lopub.laws.records import Inputs, Records
@@ -156,6 +157,10 @@ class Bulk:
         """How far the share of a cell may be off that is read off the reports of one block. Where a candidate has several bits
         that it shares with others: as on average."""
         return CellNoise(float(law.p), float(law.q), self.noise(law), 0.0)
+
+    def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
+        """How far one report's reading of classes of a block's candidates scatters, where each candidate has a bit of its own."""
+        return own_bit_scatter(channel.law(), channel.n_ones, sigma)
 
     # ---- planning
 

@@ -37,12 +37,12 @@ def reading(law: Law, shape: tuple[int, ...], axes: tuple[int, ...]) -> NDArray[
     """What each debiased bit of a coded block adds to the share of each cell of a part of it. shape: of the block; axes: of the
     part. shape (cells of the part, n_bits)."""
     others = tuple(axis for axis in range(len(shape)) if axis not in axes)
-    summed: NDArray[np.float64] = _inverse(law).reshape(*shape, law.n_bits).sum(axis=others)
+    summed: NDArray[np.float64] = inverse_code(law).reshape(*shape, law.n_bits).sum(axis=others)
     return summed.reshape(-1, law.n_bits)
 
 
 @lru_cache(maxsize=16)
-def _inverse(law: Law) -> NDArray[np.float64]:
+def inverse_code(law: Law) -> NDArray[np.float64]:
     """The pseudo-inverse. shape (candidates, bits)."""
     if (size := code_size(law)) > MOST_CODE:
         raise DomainError(f"a code of {size:,} bits is too large to be inverted; at most {MOST_CODE:,} are")

@@ -6,19 +6,22 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Law
+from lopub.contract.mechanism import Channel, Law
 from lopub.contract.mechanism.hashed import Hashed, HashedChannel
 from lopub.contract.view import Sample, Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads
 from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, uniform_below, units_of
+from lopub.laws.linear import Classes, Scatter, own_bit_scatter
 from lopub.laws.packed import Packed
 from lopub.laws.records import Inputs
 
 Numbers = NDArray[np.int64]
 CELLS_AT_ONCE = 2**22
 """Values of cells that are held at once while reports are read: 16 MiB."""
+MOST_TYPICAL = 40
+"""Hash functions of one kind that stand for all of it."""
 
 
 class HashedBulk(Bulk):
@@ -66,10 +69,38 @@ class HashedBulk(Bulk):
         """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
         return independent_noise(law)
 
+    def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
+        """Cells on one line with the true one fall together, so that which cells make up a class matters: the second moments are
+        averaged over functions, all cells equally likely."""
+        own, usual = cast(HashedChannel, channel), own_bit_scatter(channel.law(), None, sigma)
+        p, q = float(own.law().p), float(own.law().q)
+        other = (1 - p) / (own.n_values - 1)
+        total = np.zeros_like(usual.noise)
+        for coefficients, weight in _typical_functions(own):
+            seen = np.zeros((len(sigma), own.n_values))
+            np.add.at(seen, (classes, _fallen(coefficients[None, :], own)[0]), 1.0)
+            centred = seen - np.outer(sigma, seen.sum(axis=0))
+            total += weight * (centred * ((p - other) * seen.sum(axis=0) / own.n_candidates + other)) @ centred.T
+        between = np.diag(sigma) - np.outer(sigma, sigma)
+        return Scatter(total / (p - q) ** 2 - (1 + usual.gamma) * between, usual.gamma, sigma)
+
     def numbers(self, channels: Channels, at: int, payloads: Payloads) -> Numbers:
         """What was sent in one block."""
         start = sum(channel.width for channel in channels[:at]) // 8
         return Packed.from_matrix(payloads[:, start : start + channels[at].width // 8]).numbers().astype(np.int64)
+
+
+def _typical_functions(channel: HashedChannel) -> Iterator[tuple[Numbers, float]]:
+    """Functions with the share of all that each stands for. By how many of the lowest digits they leave out, because those
+    that leave out many are few and send whole ranges of cells to one value; a multiple of a function parts cells in the same way.
+    The function that leaves out all digits tells nothing."""
+    g, t, rng = channel.n_values, channel.n_digits, np.random.default_rng(0)
+    for left_out in range(t):
+        n_kinds = g ** (t - left_out - 1)
+        chosen_kinds = np.arange(n_kinds) if n_kinds <= MOST_TYPICAL else rng.choice(n_kinds, MOST_TYPICAL, replace=False)
+        for kind in chosen_kinds:
+            higher = kind // g ** np.arange(t - left_out - 1, dtype=np.int64) % g
+            yield np.concatenate([np.zeros(left_out, np.int64), [1], higher]), (g - 1) * n_kinds / g**t / len(chosen_kinds)
 
 
 def _sent(channel: HashedChannel, x: Numbers, source: RandomWords) -> Payloads:

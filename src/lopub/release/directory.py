@@ -19,6 +19,8 @@ from lopub.release.stages import Publication
 
 FORMAT = 1
 """Of the directory's layout, as the manifest names it."""
+COUNTS = "estimates/counts.parquet"
+"""Where a publication has the counts of its reports, unless they are left out."""
 
 
 def save_publication(publication: Publication, path: str | Path, *, force: bool = False) -> None:
@@ -27,6 +29,8 @@ def save_publication(publication: Publication, path: str | Path, *, force: bool 
         _write_copies(publication, directory / "data")
         for name, content in estimates(publication).items():
             _write(directory / "estimates" / name, content)
+        if publication.counts is not None:
+            publication.counts.save(directory / COUNTS)
         _write(directory / "campaign.json", publication.campaign.canonical_bytes)
         _write(directory / "report.html", report_html(publication))
         for name, content in package_files(publication, directory).items():
@@ -61,6 +65,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "numbers": settings.numbers,
             "margins": [list(names) for names in publication.margins],
             "seed": settings.seed,
+            "counts": settings.counts,
         },
         "files": {str(path.relative_to(directory)): sha256_of(path) for path in files},
     }

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
+from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
@@ -84,6 +86,8 @@ class PublishSettings:
     numbers: Numbers = "label"
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
+    counts: bool = True
+    """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
 
     def __post_init__(self) -> None:
         if self.phi is not None:
@@ -118,7 +122,7 @@ class PublishSettings:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Publication:
+class Publication(Shown):
     """All that is published. Attributes count in the order of their names, but for the table, which has the campaign's."""
 
     campaign: Campaign
@@ -143,6 +147,8 @@ class Publication:
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    counts: Counts | None = None
+    """The counts of the reports, unless they are left out."""
 
     @property
     def phi(self) -> float | None:
@@ -161,12 +167,23 @@ class Publication:
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    def to_arrow(self) -> pa.Table:
+        """The first synthetic table."""
+        return self.synthetic.to_arrow()
+
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
         reports and settings give the same bytes. An existing publication is refused unless forced."""
         from lopub.release.directory import save_publication  # the files know the publication, not the other way round
 
         save_publication(self, path, force=force)
+
+    @staticmethod
+    def load(path: str | Path) -> "Publication":
+        """The publication in a directory; see `loading` for what its files do not hold."""
+        from lopub.release.loading import load_publication
+
+        return load_publication(path)
 
     def __repr__(self) -> str:
         edges = f"{len(self.graph.edges)} dependent pairs"
@@ -187,12 +204,13 @@ def publish(
     copies: int = PublishSettings.copies,
     numbers: Numbers = PublishSettings.numbers,
     seed: int = PublishSettings.seed,
+    counts: bool = PublishSettings.counts,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
 ) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    The options from method to seed are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
+    The options from method to counts are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
     such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the stage, and how
     much of it is done out of how much.
     """
@@ -206,6 +224,7 @@ def publish(
         copies=copies,
         numbers=numbers,
         seed=seed,
+        counts=counts,
     )
     return published(data, settings, margins=margins, progress=progress)
 
@@ -259,6 +278,7 @@ def published(
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 
 

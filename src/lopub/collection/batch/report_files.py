@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,8 +15,10 @@ from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.collection.batch.framed import batch_of_frames, frame_cuts, framed_bytes, from_frames, walk_frames
 from lopub.contract.campaign import Campaign
-from lopub.errors import CampaignError, Reason, StoreError
+from lopub.contract.report import ID_BYTES
+from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of, whole_file
+from lopub.laws.folds import HASH_BYTES
 from lopub.laws.packed import Packed
 
 BLOCK_REPORTS = 2**16
@@ -26,8 +28,9 @@ SUFFIXES = (".parquet", ".bin", ".reports")
 BUFFER = 2**20
 """Bytes of a column that are read at once."""
 _SNIFFED = 512
-_FIELDS = [("id", pa.binary(16)), ("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
-_COLUMNS = [name for name, _ in _FIELDS]
+_FIELDS = [("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary())]
+"""Behind the id, or its hash where a collector kept nothing else of it."""
+_COLUMNS = ["id", *(name for name, _ in _FIELDS)]
 _SAFE = {"write_page_checksum": True}
 _ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
 
@@ -137,14 +140,16 @@ def _of(campaign: Campaign, batches: Iterable[ReportBatch]) -> Iterator[ReportBa
 # ---- Parquet
 
 
-def _schema(campaign: Campaign) -> pa.Schema:
-    return pa.schema(_FIELDS, metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
+def _schema(campaign: Campaign, id_bytes: int) -> pa.Schema:
+    return pa.schema([("id", pa.binary(id_bytes)), *_FIELDS], metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
 
 
 def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]) -> int:
-    n_reports, schema = 0, _schema(campaign)
+    coming = iter(batches)
+    first = next(coming, None)
+    n_reports, schema = 0, _schema(campaign, ID_BYTES if first is None else first.ids.shape[1])
     with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE) as writer:
-        for batch in batches:
+        for batch in chain([] if first is None else [first], coming):
             n_reports += len(batch)
             for start in range(0, len(batch), BLOCK_REPORTS):
                 writer.write_table(_arrow(batch, start, min(start + BLOCK_REPORTS, len(batch)), schema))
@@ -152,9 +157,10 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
 
 
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
-    ids = pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(16), stop - start, [None, pa.py_buffer(np.ascontiguousarray(batch.whole_ids[start:stop]))]
-    )
+    if batch.ids.shape[1] != schema.field("id").type.byte_width:
+        raise DomainError("reports out of a collector and reports out of a file cannot be written into one file")
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(batch.ids[start:stop]))]
+    ids = pa.FixedSizeBinaryArray.from_buffers(schema.field("id").type, stop - start, buffers)
     views = binary_array(Packed.from_matrix(batch.masks[start:stop]))
     payloads = binary_array(batch.payloads[start:stop])
     return pa.table([ids, pa.array(batch.slots[start:stop]), views, payloads], schema=schema)
@@ -197,7 +203,8 @@ def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Str
 def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Campaign:
     """The campaign that a Parquet file names, which must be the given one if one is given."""
     metadata = schema.metadata or {}
-    if _ID not in metadata or [(field.name, field.type) for field in schema] != _FIELDS:
+    known = [[("id", pa.binary(width)), *_FIELDS] for width in (ID_BYTES, HASH_BYTES)]
+    if _ID not in metadata or [(field.name, field.type) for field in schema] not in known:
         raise StoreError(f"{path} is a Parquet file, but not one of reports")
     named = metadata[_ID].decode(errors="replace")
     if campaign is not None:
@@ -212,8 +219,9 @@ def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:
     if any(column.null_count for column in columns.values()):
         raise StoreError("a file of reports has a field without a value")
     # Copies: Arrow's buffers are larger than what is in them, and would be held as long as the batch.
-    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[16 * columns["id"].offset :][: 16 * len(rows)].copy()
-    ids = ids.reshape(-1, 16)
+    width = columns["id"].type.byte_width
+    ids = np.frombuffer(columns["id"].buffers()[1], np.uint8)[width * columns["id"].offset :][: width * len(rows)].copy()
+    ids = ids.reshape(-1, width)
     masks = strings_of(columns["view"])
     n_bytes = campaign.mask_bytes
     right = masks.lengths == n_bytes

@@ -15,6 +15,9 @@ from lopub.collection.counts.view_bits import ones_of
 from lopub.contract.campaign import Campaign
 from lopub.laws import ATTRIBUTE_BITS, bulk_of
 
+MOST_PUBLISHED_BITS = 2_048
+"""Of all attributes together: the overlaps of so many are 4 million numbers."""
+
 
 class AttributeBits(Form):
     """A key's noise is the number of attributes in the view."""
@@ -48,6 +51,9 @@ class AttributeBits(Form):
         attributes = [campaign.domain.attributes[position] for position in key[0]]
         laws = [campaign.mechanism.channel((attribute,), key[1]).law() for attribute in attributes]
         return [float(law.p - law.q) for law in laws]
+
+    def can_be_published(self, campaign: Campaign) -> bool:
+        return all(int(_column_starts(campaign, noise)[-1]) <= MOST_PUBLISHED_BITS for noise in campaign.mechanism.noise)
 
     def at_least(self, pair: Table, axis: int) -> Integers:
         seen: Integers = pair.counts.max(axis=1 - axis)

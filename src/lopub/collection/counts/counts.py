@@ -7,7 +7,10 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
+import pyarrow as pa
+
 from lopub.collection.counts.forms import Key, Table, form_of
+from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.texts import one_line
@@ -18,7 +21,7 @@ Slots = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Counts:
+class Counts(Shown):
     """The counts of one campaign's reports; a + b are those of both sets of reports.
 
     tables, by key, in the form that the mechanism takes:
@@ -42,6 +45,16 @@ class Counts:
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.campaign.terms.name), f"{self.n_reports:,} reports", f"{len(self.tables):,} tables")
+
+    def to_arrow(self) -> pa.Table:
+        """One row per table: its attributes, their noise, and how many reports stand behind it."""
+        names = self.campaign.domain.names
+        columns = [
+            [", ".join(names[position] for position in clique) for clique, _ in self.tables],
+            [noise for _, noise in self.tables],
+            [table.n_reports for table in self.tables.values()],
+        ]
+        return pa.table(dict(zip(("attributes", "noise", "n_reports"), columns, strict=True)))
 
     def __add__(self, other: "Counts") -> "Counts":
         if not isinstance(other, Counts):

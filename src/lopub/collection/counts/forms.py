@@ -100,6 +100,10 @@ class Form(ABC):
         """Whether attributes and pairs are estimated from the tables, so that nobody needs the reports for them."""
         return False
 
+    def can_be_published(self, campaign: Campaign) -> bool:
+        """Whether all tables of a campaign are small enough to go into a publication."""
+        return True
+
     def fits(self, table: Table) -> bool:
         """Whether so many reports can give these counts."""
         return bool(table.counts.min() >= 0 and table.counts.max() <= table.n_reports)

@@ -90,6 +90,8 @@ def _tables(publication: Publication, directory: Path) -> Iterator[tuple[str, st
     for path in sorted((directory / "estimates").glob("*.csv")):
         title, fields = known.get(path.stem, (path.stem.replace("_", " ").capitalize(), []))
         yield path.stem, f"estimates/{path.name}", title, fields
+    if (directory / "estimates" / "counts.parquet").exists():
+        yield "counts", "estimates/counts.parquet", "Counts of the noisy reports, for questions with intervals", []
 
 
 def fields_of(publication: Publication) -> list[Field]:

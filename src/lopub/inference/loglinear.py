@@ -1,0 +1,179 @@
+"""What parts of a clique say about all of it: the joint of largest entropy, with the covariance that this has.
+
+Among the joints without an interaction of three or more attributes, p = exp(main effects + interactions of two) up to a constant,
+the one that is nearest to what reports say about the parts that they cover, each in its own covariance (minimum distance).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from lopub.inference.joint import Probabilities, product_of
+from lopub.inference.linear import LinearPart
+from lopub.inference.maxent import margin_of
+from lopub.inference.moments import on_simplex
+
+MOST_STEPS = 60
+SETTLED = 1e-5
+"""Of the distance, by which a step must make it smaller to be worth another."""
+DAMPING = 1e-3
+"""Share of the curvature's diagonal that is added until a step no longer makes the distance larger."""
+LEAST_DAMPING = 1e-9
+USUAL_EFFECT = 2.0
+"""The logarithm of an odds ratio that is nothing special: one of e^4 is. Where reports say little, this keeps cells from zero, at
+which a model would take itself for certain."""
+RIDGE = 1e-9
+"""Share of the mean diagonal: keeps directions without information from dividing by zero."""
+FLOOR = 1e-4
+"""A class that reports say nobody is in begins with this share: a logarithm of zero would keep it there."""
+LARGEST = 30.0
+"""A coefficient beyond this means a cell of zero; going on would change nothing."""
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """joint: over cells of classes. covariance: of all cells in one line. covered: whether reports spoke of every pair."""
+
+    joint: Probabilities
+    covariance: Probabilities
+    covered: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What was said about a part of the clique: shares, with the inverse of their covariance. Both in one line."""
+
+    axes: Axes
+    shares: Probabilities
+    precision: Probabilities
+
+
+def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> Fitted:
+    """The joint over all axes that is nearest to the pieces."""
+    pairs = [pair for pair in combinations(range(len(shape)), 2) if any(set(pair) <= set(axes) for axes, _ in pieces)]
+    design = _design(shape, pairs)
+    prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
+    prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
+    model = _Model(shape, design, prior, [_seen(axes, parts) for axes, parts in _gathered(pieces)])
+    coefficients = _descended(model, _started(pieces, model))
+    joint = model.joint(coefficients)
+    slopes = model.slopes(joint)
+    square, _ = model.equations(coefficients)
+    covariance = slopes @ np.linalg.pinv(square, hermitian=True) @ slopes.T
+    every_pair = len(pairs) == len(shape) * (len(shape) - 1) // 2
+    return Fitted(joint.reshape(shape), covariance, every_pair)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """Joints in proportion to exp(design @ coefficients), and what they should be near to. design: shape (cells, effects)."""
+
+    shape: tuple[int, ...]
+    design: Probabilities
+    prior: Probabilities
+    """Of every effect, the inverse of the variance that it has before anything is seen."""
+    seen: Sequence[_Seen]
+
+    def joint(self, coefficients: Probabilities) -> Probabilities:
+        """In one line."""
+        scores = self.design @ coefficients
+        weights = np.exp(scores - scores.max())
+        joint: Probabilities = weights / weights.sum()
+        return joint
+
+    def slopes(self, joint: Probabilities) -> Probabilities:
+        """How the cells move with the coefficients. shape (cells, effects)."""
+        slopes: Probabilities = joint[:, None] * (self.design - joint @ self.design)
+        return slopes
+
+    def margin(self, values: Probabilities, axes: Axes) -> Probabilities:
+        """Sums over the cells that make up each cell of a part; along the first axis, whatever else there is."""
+        others = tuple(axis for axis in range(len(self.shape)) if axis not in axes)
+        summed: Probabilities = values.reshape(*self.shape, *values.shape[1:]).sum(axis=others)
+        return summed.reshape(-1, *values.shape[1:])
+
+    def distance(self, coefficients: Probabilities) -> float:
+        """From all that was said, and from no effect at all."""
+        joint = self.joint(coefficients)
+        gaps = [(one, one.shares - self.margin(joint, one.axes)) for one in self.seen]
+        return sum(float(gap @ one.precision @ gap) for one, gap in gaps) + float(self.prior @ coefficients**2)
+
+    def equations(self, coefficients: Probabilities) -> tuple[Probabilities, Probabilities]:
+        """Of the step that would lead to the nearest joint if cells moved along straight lines."""
+        joint = self.joint(coefficients)
+        slopes, square, right = self.slopes(joint), np.diag(self.prior), -self.prior * coefficients
+        for one in self.seen:
+            moved = self.margin(slopes, one.axes)
+            weighed = moved.T @ one.precision
+            square = square + weighed @ moved
+            right = right + weighed @ (one.shares - self.margin(joint, one.axes))
+        return square, right
+
+
+def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[tuple[Axes, list[LinearPart]]]:
+    found: dict[Axes, list[LinearPart]] = {}
+    for axes, part in pieces:
+        found.setdefault(axes, []).append(part)
+    return sorted(found.items())
+
+
+def _seen(axes: Axes, parts: Sequence[LinearPart]) -> _Seen:
+    """All that is said about one part of the clique as one: weighted by reports over the noise of an average cell."""
+    even = np.full(parts[0].shares.shape, 1 / parts[0].shares.size)
+    precise = [1 / float(np.trace(part.covariance(even))) for part in parts]
+    weights = [weight / sum(precise) for weight in precise]
+    shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
+    chances = (on_simplex(shares) + FLOOR * even) / (1 + FLOOR)
+    spread = [weight**2 * part.covariance(chances) for weight, part in zip(weights, parts, strict=True)]
+    centred = np.eye(even.size) - 1 / even.size
+    precision = np.linalg.pinv(centred @ sum(spread, np.zeros((even.size,) * 2)) @ centred, rcond=1e-8, hermitian=True)
+    return _Seen(axes, shares.reshape(-1), np.asarray(precision, dtype=np.float64))
+
+
+def _design(shape: tuple[int, ...], pairs: Sequence[Axes]) -> Probabilities:
+    """Main effects and interactions of pairs, without the first class of each attribute. shape (cells, effects)."""
+    columns: list[Probabilities] = []
+    for effect in [*((axis,) for axis in range(len(shape))), *pairs]:
+        block: Probabilities = np.ones((1, 1))
+        for axis, size in enumerate(shape):
+            block = np.kron(block, np.eye(size)[:, 1:] if axis in effect else np.ones((size, 1))).astype(np.float64, copy=False)
+        columns.append(block)
+    return np.concatenate(columns, axis=1)
+
+
+def _descended(model: _Model, start: Probabilities) -> Probabilities:
+    """Gauss-Newton, damped as Levenberg and Marquardt do."""
+    here, damping, distance = start, DAMPING, model.distance(start)
+    for _ in range(MOST_STEPS):
+        square, right = model.equations(here)
+        scale = np.diag(square) + RIDGE * np.trace(square) / len(square) + 1e-300
+        ahead = np.clip(here + np.linalg.solve(square + damping * np.diag(scale), right), -LARGEST, LARGEST)
+        found = model.distance(ahead)
+        if found > distance:
+            damping *= 5
+            continue
+        is_settled = distance - found <= SETTLED * (1 + distance)
+        here, distance, damping = ahead, found, max(damping / 5, LEAST_DAMPING)
+        if is_settled:
+            break
+    return here
+
+
+def _started(pieces: Sequence[tuple[Axes, LinearPart]], model: _Model) -> Probabilities:
+    """The coefficients of independent attributes."""
+    marginals = []
+    for axis, size in enumerate(model.shape):
+        total = np.zeros(size)
+        for axes, part in pieces:
+            if axis in axes:
+                total = total + part.n_reports * margin_of(part.shares, (axes.index(axis),))
+        share = on_simplex(total / total.sum()) + FLOOR
+        marginals.append(share / share.sum())
+    logs = np.log(product_of(marginals)).reshape(-1)
+    whole = np.column_stack([np.ones(len(logs)), model.design])
+    coefficients: Probabilities = np.linalg.lstsq(whole, logs, rcond=None)[0][1:]
+    return coefficients

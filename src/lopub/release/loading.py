@@ -1,0 +1,175 @@
+"""A publication's directory becomes a publication again.
+
+What is not in its files is made from them: the cliques' joints are those of the first synthetic table, and what more or fewer
+reports covered than expected is not there.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lopub.collection.counts import Counts
+from lopub.collection.dataset import Dataset
+from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain, Pair
+from lopub.errors import LopubError, Reason, StoreError
+from lopub.inference.joint import Fit, JointDistribution
+from lopub.inference.methods import METHODS
+from lopub.model.cliques import TreeModel
+from lopub.model.dependence import DependencyGraph, Pruning
+from lopub.model.junction import JunctionTree
+from lopub.release.directory import COUNTS, FORMAT
+from lopub.release.fit import FitRow
+from lopub.release.numbers import Statistic
+from lopub.release.stages import Publication, PublishSettings
+
+Row = dict[str, str]
+Json = dict[str, Any]
+
+
+def is_publication(path: str | Path) -> bool:
+    """Whether a directory is one."""
+    return all((Path(path) / name).is_file() for name in ("manifest.json", "campaign.json"))
+
+
+def load_publication(path: str | Path) -> Publication:
+    """What the files of a directory hold; refused where they are not those of a publication."""
+    directory = Path(path)
+    if not is_publication(directory):
+        raise StoreError(f"{path} is not a publication: it has no manifest.json and campaign.json")
+    try:
+        manifest = _json(directory / "manifest.json")
+        if manifest["format"] != FORMAT:
+            raise StoreError(f"{path} is a publication of format {manifest['format']}; this program reads format {FORMAT}")
+        return _loaded(directory, manifest)
+    except (KeyError, TypeError, ValueError, IndexError, OSError) as error:
+        if isinstance(error, LopubError):
+            raise
+        raise StoreError(f"{path} is not a whole publication: its files do not fit its manifest") from None
+
+
+def _loaded(directory: Path, manifest: Json) -> Publication:
+    campaign = Campaign.load(directory / "campaign.json")
+    model, reports = _json(directory / "estimates" / "model.json"), manifest["reports"]
+    domain = Domain(tuple(campaign.domain[name] for name in model["attributes"]))
+    marginals = tuple(_marginals(directory, domain, manifest))
+    copies = tuple(_copies(directory, campaign.domain, manifest["settings"]["copies"]))
+    counts = directory / COUNTS
+    return Publication(
+        campaign=campaign,
+        settings=_settings(manifest["settings"]),
+        n_reports=int(reports["accepted"]),
+        refused={Reason(name): int(n) for name, n in reports["refused"].items()},
+        first_slot=reports["first_slot"],
+        last_slot=reports["last_slot"],
+        most_cells=int(model["most_cells"]),
+        marginals=marginals,
+        pairs=dict(_pairs(directory, domain, manifest)),
+        graph=_graph(directory, domain, model),
+        dropped=tuple(_pair(domain, names) for names in model["dropped_edges"]),
+        model=_tree_model(domain, model, copies[0]),
+        copies=copies,
+        statistics=tuple(_statistics(directory)),
+        fit=tuple(_fit(directory)),
+        margins=tuple(tuple(names) for names in manifest["settings"]["margins"]),
+        odd_coverage=(),
+        counts=Counts.load(counts, campaign) if counts.exists() else None,
+    )
+
+
+def _json(path: Path) -> Json:
+    found: Json = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _rows(directory: Path, name: str) -> Iterator[Row]:
+    with open(directory / "estimates" / name, newline="", encoding="utf-8") as file:
+        yield from csv.DictReader(file)
+
+
+def _number(text: str) -> float:
+    return float(text) if text else float("nan")
+
+
+def _settings(settings: Mapping[str, Any]) -> PublishSettings:
+    pruning = settings["pruning"]
+    return PublishSettings(
+        method=METHODS[settings["method"]](**settings["options"]),
+        structure=settings["structure"],
+        phi=settings["phi"],
+        pruning=None if pruning is None else Pruning(**pruning),
+        rows=settings["rows"],
+        copies=settings["copies"],
+        numbers=settings["numbers"],
+        seed=settings["seed"],
+        counts=settings.get("counts", False),
+    )
+
+
+def _joint(domain: Domain, names: tuple[str, ...], rows: list[Row], fit: Fit) -> JointDistribution:
+    """All cells, in the order in which they were written."""
+    attributes = tuple(domain[name] for name in names)
+    shape = tuple(attribute.size for attribute in attributes)
+    probabilities, errors = (np.array([_number(row[key]) for row in rows]).reshape(shape) for key in _FIGURES)
+    return JointDistribution(attributes, probabilities, None if np.isnan(errors).all() else errors, fit)
+
+
+_FIGURES = ("probability", "standard_error")
+
+
+def _fit_of(manifest: Json, names: tuple[str, ...]) -> Fit:
+    known = list(names) in manifest["settings"]["margins"]
+    return Fit(method="given" if known else manifest["settings"]["method"], n_reports=int(manifest["reports"]["accepted"]))
+
+
+def _marginals(directory: Path, domain: Domain, manifest: Json) -> Iterator[JointDistribution]:
+    for name, rows in groupby(_rows(directory, "marginals.csv"), key=lambda row: row["attribute"]):
+        yield _joint(domain, (name,), list(rows), _fit_of(manifest, (name,)))
+
+
+def _pairs(directory: Path, domain: Domain, manifest: Json) -> Iterator[tuple[Pair, JointDistribution]]:
+    for names, rows in groupby(_rows(directory, "pairs.csv"), key=lambda row: (row["attribute_1"], row["attribute_2"])):
+        yield _pair(domain, names), _joint(domain, names, list(rows), _fit_of(manifest, names))
+
+
+def _pair(domain: Domain, names: tuple[str, ...] | list[str]) -> Pair:
+    first, second = domain.positions(names)
+    return first, second
+
+
+def _graph(directory: Path, domain: Domain, model: Json) -> DependencyGraph:
+    rows = list(_rows(directory, "dependence.csv"))
+    strengths = {_pair(domain, (row["attribute_1"], row["attribute_2"])): float(row["strength"]) for row in rows}
+    edges = tuple(_pair(domain, names) for names in model["edges"])
+    return DependencyGraph(len(domain), model["measure"], edges, strengths)
+
+
+def _tree_model(domain: Domain, model: Json, table: Dataset) -> TreeModel:
+    cliques = [tuple(domain.positions(clique["attributes"])) for clique in model["cliques"]]
+    tree = JunctionTree(tuple(cliques), tuple(clique["parent"] for clique in model["cliques"]))
+    joints = tuple(table.counts(clique["attributes"]) / len(table) for clique in model["cliques"])
+    misfits = tuple(clique["misfit"] for clique in model["cliques"])
+    return TreeModel(tree, joints, misfits, tuple(clique["more_than_pairs"] for clique in model["cliques"]))
+
+
+def _copies(directory: Path, domain: Domain, n: int) -> Iterator[Dataset]:
+    for number in range(1, n + 1):
+        stem = "synthetic" if number == 1 else f"synthetic-{number}"
+        yield Dataset.load(directory / "data" / f"{stem}.parquet", domain)
+
+
+def _statistics(directory: Path) -> Iterator[Statistic]:
+    for row in _rows(directory, "numbers.csv"):
+        yield Statistic(row["attribute"], row["statistic"], *(_number(row[key]) for key in ("value", "low", "high")))
+
+
+def _fit(directory: Path) -> Iterator[FitRow]:
+    for row in _rows(directory, "fit.csv"):
+        rest = row["attribute_2"].split("; ") if row["attribute_2"] else []
+        figures = int(row["observed"]), float(row["predicted"]), float(row["standard_deviation"])
+        yield FitRow((row["attribute_1"], *rest), row["said"], *figures)

@@ -44,7 +44,7 @@ class LopubError(Exception):
     """Anything that LoPub raises on purpose."""
 
 
-class Refusal(StrEnum):
+class CampaignRefusal(StrEnum):
     """Why a campaign is refused. The words are part of the format, in the order of the checks: they never change."""
 
     ID = "id"
@@ -80,7 +80,7 @@ class Refusal(StrEnum):
 class CampaignError(LopubError, ValueError):
     """A campaign that does not hold together."""
 
-    reason: Refusal | None = None
+    reason: CampaignRefusal | None = None
     """Why, where a whole campaign was refused."""
 
 
@@ -103,7 +103,7 @@ class CampaignClosed(CampaignError):
 class DomainError(LopubError, ValueError):
     """An attribute, a value or a record that does not fit; names the attribute, never the value."""
 
-    reason: Refusal | None = None
+    reason: CampaignRefusal | None = None
     """Why, where a whole campaign was refused."""
 
 
@@ -183,7 +183,7 @@ class ReportRejected(LopubError, ValueError):
 
 
 @contextmanager
-def refusing(reason: Refusal) -> Iterator[None]:
+def refusing(reason: CampaignRefusal) -> Iterator[None]:
     """What is refused within is refused for this reason, unless it has one already."""
     try:
         yield

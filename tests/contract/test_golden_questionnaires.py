@@ -13,7 +13,7 @@ import pytest
 
 from lopub import Campaign, CampaignError, Client, DomainError, MemoryStore, Report
 from lopub.contract.budget import decimal_up
-from lopub.errors import Refusal
+from lopub.errors import CampaignRefusal
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -89,7 +89,7 @@ def test_a_campaign_is_refused_for_the_agreed_reason(item):
 def test_the_page_lists_every_reason_and_no_other():
     section = PAGE[PAGE.index("### 3.10 Refusing a campaign") : PAGE.index("## 4. From a value")]
     listed = re.findall(r"^\| \d+ \| `([a-z]+)` \|", section, re.MULTILINE)
-    assert set(listed) == {reason.value for reason in Refusal}
+    assert set(listed) == {reason.value for reason in CampaignRefusal}
 
 
 @pytest.mark.parametrize("item", [*VECTORS["campaigns"], *FIRST["campaigns"]], ids=lambda item: item["campaign"])
@@ -124,4 +124,4 @@ def test_the_questions_of_format_2_are_not_taken_for_format_1(item):
     data = json.dumps(whole, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     with pytest.raises(CampaignError) as refused:
         Campaign.from_bytes(data)
-    assert refused.value.reason is Refusal.FORMAT
+    assert refused.value.reason is CampaignRefusal.FORMAT

@@ -8,7 +8,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from html import escape
@@ -22,21 +22,19 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from lopub.collection.ruled import answered, records_named, ruled
 from lopub.collection.showing import Shown
 from lopub.contract.attribute import few
-from lopub.contract.domain import NOT_APPLICABLE, Attribute, Domain, TickList, Value
+from lopub.contract.domain import NOT_APPLICABLE, Attribute, Domain, Value
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError, all_of
 from lopub.files import kind_of, whole_file
-from lopub.laws.questionnaire import columns_of, contradictions, holding
 
 Codes = NDArray[np.uint16]
 LINES_AT_ONCE = 2**14
 """Records that are texts at once while a csv table is written."""
 ROW_GROUP = 2**17
 """Records in a row group of a Parquet file."""
-N_ROWS = 3
-"""Records that a message names."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 """What the name of a file of records may end in."""
 CSV_STYLE = pa.csv.WriteOptions(quoting_style="needed")
@@ -76,7 +74,7 @@ class Dataset(Shown):
         candidates = [(attribute.name, attribute.candidates) for attribute in self.domain]
         for row in self.codes:
             cells = {name: own[code] for (name, own), code in zip(candidates, row, strict=True)}
-            yield _record(self.domain, cells) if self.domain.has_rules else cells
+            yield answered(self.domain, cells) if self.domain.has_rules else cells
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
@@ -118,7 +116,7 @@ class Dataset(Shown):
         if coded is None:
             coded = not is_parquet and looks_coded(columns, domain)
         read = _code_of_value if coded else _index_of_value if is_parquet else _index_of_text
-        return cls(domain, _ruled(_coded(columns, domain, read, str(path)), domain, str(path)))
+        return cls(domain, ruled(_coded(columns, domain, read, str(path)), domain, str(path)))
 
     @classmethod
     def from_arrow(cls, table: Any, domain: Domain) -> Self:
@@ -131,7 +129,7 @@ class Dataset(Shown):
             if name not in arrow.column_names:
                 raise DomainError(f"the table has no column {name!r}")
         codes = _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table")
-        return cls(domain, _ruled(codes, domain, "the table"))
+        return cls(domain, ruled(codes, domain, "the table"))
 
     # ---- out
 
@@ -295,18 +293,6 @@ def looks_coded(columns: Sequence[pa.ChunkedArray], domain: Domain) -> bool:
     return not all(_fits(texts, attribute, _index_of_text) for texts, attribute in pairs)
 
 
-def _record(domain: Domain, cells: Mapping[str, Value]) -> dict[str, Value | Sequence[str]]:
-    """A record as it is answered: what does not apply is left out, a list names what is ticked."""
-    record: dict[str, Value | Sequence[str]] = {}
-    for question in domain.questions:
-        first = question.options[0].name if isinstance(question, TickList) else question.name
-        if question.only_if is None or cells[first] != NOT_APPLICABLE:
-            record[question.name] = cells[first]
-            if isinstance(question, TickList) and cells[first] is not None:
-                record[question.name] = [option.value for option in question.options if cells[option.name]]
-    return record
-
-
 Read = Callable[[Attribute, Any], int]
 
 
@@ -366,23 +352,6 @@ def _coded(columns: Sequence[pa.ChunkedArray], domain: Domain, read: Read, where
     return np.asfortranarray(np.stack(coded, axis=1))
 
 
-def _ruled(codes: Codes, domain: Domain, where: str) -> Codes:
-    """The same records, with "not applicable" where a question that does not apply has no answer; refuses those that
-    contradict the questionnaire, by question and record."""
-    if not domain.has_rules:
-        return codes
-    for question in domain.questions:
-        if question.only_if is not None and question.not_applicable_index is not None:
-            applies, columns = holding(domain, question.only_if, codes), columns_of(domain, question)
-            empty = (codes[:, columns] == question.missing_index) & ~applies[:, None]
-            codes[:, columns] = np.where(empty, question.not_applicable_index, codes[:, columns])
-    if wrong := contradictions(domain, codes):
-        said = "is answered where it does not apply, is not where it does, or is ticked as it must not be"
-        mistakes = [f"{_records(np.flatnonzero(rows))}: {name!r} {said}" for name, rows in wrong.items()]
-        raise DomainError(all_of(mistakes, where))
-    return codes
-
-
 def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> tuple[NDArray[np.uint16], list[str]]:
     """Look every distinct value up once; and what is wrong with which records."""
     if pa.types.is_dictionary(column.type):  # its own dictionary may hold what no record says
@@ -401,22 +370,8 @@ def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> 
             lookup[i] = read(attribute, value)
         except DomainError as error:
             wrong.setdefault(str(error), []).append(i)
-    mistakes = [f"{_records(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
+    mistakes = [f"{records_named(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
     return lookup[indices], mistakes
-
-
-def _records(rows: NDArray[np.int64]) -> str:
-    """The first of these rows as people count, and how many more there are.
-
-    >>> _records(np.array([1])), _records(np.array([1, 4])), _records(np.arange(9))
-    ('record 2', 'records 2 and 5', 'records 1, 2, 3 and 6 more')
-    """
-    first = [f"{row + 1:,}" for row in rows[:N_ROWS].tolist()]
-    if len(rows) == 1:
-        return f"record {first[0]}"
-    if len(rows) > len(first):
-        return f"records {', '.join(first)} and {len(rows) - len(first):,} more"
-    return f"records {', '.join(first[:-1])} and {first[-1]}"
 
 
 def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:

@@ -17,7 +17,7 @@ from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_j
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.contract.texts import one_line
 from lopub.contract.view import Losses, ViewRule, view_from_json
-from lopub.errors import CampaignError, CodesCollide, DomainError, Refusal, StoreError, refusing
+from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainError, StoreError, refusing
 from lopub.files import kind_of, write_whole
 
 PLAIN_FORMAT, FORMAT = 1, 2
@@ -48,25 +48,25 @@ class Campaign:
     terms: Terms
 
     def __post_init__(self) -> None:
-        with refusing(Refusal.QUESTIONNAIRE):
+        with refusing(CampaignRefusal.QUESTIONNAIRE):
             if self.domain.has_rules:
                 self.domain.check_questionnaire()
                 object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
-        with refusing(Refusal.VIEW):
+        with refusing(CampaignRefusal.VIEW):
             self.view.check(self.domain.sizes, self.jointly)
-        with refusing(Refusal.TERMS):
+        with refusing(CampaignRefusal.TERMS):
             check_translations(self.terms.translations.values(), self.domain)
-        with refusing(Refusal.LIMIT):
+        with refusing(CampaignRefusal.LIMIT):
             self._check_cells()
-        with refusing(Refusal.MECHANISM):
+        with refusing(CampaignRefusal.MECHANISM):
             self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
-        with refusing(Refusal.LIMIT):
+        with refusing(CampaignRefusal.LIMIT):
             coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
             self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
-        with refusing(Refusal.CODES):
+        with refusing(CampaignRefusal.CODES):
             if not all(channel.distinct for channel in self.coded_channels):
                 raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
-        with refusing(Refusal.LIMIT):
+        with refusing(CampaignRefusal.LIMIT):
             if self.longest_report > LONGEST_REPORT:
                 most = f"at most {LONGEST_REPORT:,} are allowed"
                 raise CampaignError(f"a report could have {self.longest_report:,} bytes; {most}")
@@ -255,47 +255,47 @@ class Campaign:
     @classmethod
     def from_bytes(cls, data: bytes, *, expected_id: str | None = None) -> Self:
         """The campaign that these bytes stand for; hashes first, and refuses bytes that it would not write itself."""
-        with refusing(Refusal.ID):
+        with refusing(CampaignRefusal.ID):
             if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
                 other = "its bytes were changed, or it is another campaign"
                 raise CampaignError(f"this is not campaign {expected_id[:16]}…: {other}")
         try:
-            with refusing(Refusal.SIZE):
+            with refusing(CampaignRefusal.SIZE):
                 _within_limits(data)
             campaign = cls._from_json(parse_canonical(data))
         except DomainError as error:
             raise _refused(str(error), error.reason) from None
         if campaign.canonical_bytes != data:
             anew = "the campaign spells something as LoPub would not write it; `lopub campaign make` writes it anew"
-            raise _refused(anew, Refusal.CANONICAL)
+            raise _refused(anew, CampaignRefusal.CANONICAL)
         return campaign
 
     @classmethod
     def _from_json(cls, value: Json) -> Self:
-        with refusing(Refusal.FORMAT):
+        with refusing(CampaignRefusal.FORMAT):
             members = Members(value, "")
             if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
                 raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
-        with refusing(Refusal.SCHEMA):
+        with refusing(CampaignRefusal.SCHEMA):
             domain = domain_from_json(members.members("schema"))
-        with refusing(Refusal.FORMAT):
+        with refusing(CampaignRefusal.FORMAT):
             if number != (needed := format_of(domain)):
                 raise CampaignError(f"format must be {needed} for these questions, got {number}")
-        with refusing(Refusal.VIEW):
+        with refusing(CampaignRefusal.VIEW):
             privacy = members.members("privacy")
             claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
             if randomize not in ("jointly", "separately"):
                 raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
             rule = view_from_json(privacy.members("view"), domain)
             privacy.done()
-        with refusing(Refusal.MECHANISM):
+        with refusing(CampaignRefusal.MECHANISM):
             mechanism = mechanism_from_json(members.members("mechanism"))
-        with refusing(Refusal.TERMS):
+        with refusing(CampaignRefusal.TERMS):
             terms = terms_from_json(members)
-        with refusing(Refusal.MEMBER):
+        with refusing(CampaignRefusal.MEMBER):
             members.done()
         campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
-        with refusing(Refusal.CLAIM):
+        with refusing(CampaignRefusal.CLAIM):
             if claim != (derived := decimal_up(campaign.loss)):
                 raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
         return campaign
@@ -309,7 +309,7 @@ class Campaign:
         except OSError as error:
             raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
         if len(data) > LONGEST_FILE:
-            raise _refused(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign", Refusal.SIZE)
+            raise _refused(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign", CampaignRefusal.SIZE)
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:
@@ -325,7 +325,7 @@ class Campaign:
         write_whole(Path(path), self.canonical_bytes, force=force)
 
 
-def _refused(message: str, reason: Refusal | None) -> CampaignError:
+def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
     error = CampaignError(message)
     error.reason = reason
     return error

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, NoReturn, TypeVar
 
 from lopub.contract.texts import are_normalized, normalize
-from lopub.errors import CampaignError, DomainError, Refusal, refusing
+from lopub.errors import CampaignError, CampaignRefusal, DomainError, refusing
 from lopub.files import members_once
 
 LARGEST_INTEGER = 2**53 - 1
@@ -56,10 +56,10 @@ def canonical_bytes(value: Json) -> bytes:
 
 def parse_canonical(data: bytes) -> Json:
     """The value of canonical bytes; refuses any other spelling of it."""
-    with refusing(Refusal.JSON):
+    with refusing(CampaignRefusal.JSON):
         value = _loaded(data)
         is_normal = are_normalized(_texts_within(value))
-    with refusing(Refusal.CANONICAL):
+    with refusing(CampaignRefusal.CANONICAL):
         if canonical_bytes(value) != data or not is_normal:
             raise CampaignError(
                 "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"

@@ -98,7 +98,7 @@ class Not(Condition):
 
 
 @dataclass(frozen=True)
-class Several(Condition):
+class Compound(Condition):
     """Conditions of which all, or at least one, must hold."""
 
     word: ClassVar[str]
@@ -116,11 +116,11 @@ class Several(Condition):
         return {self.word: [part.to_json() for part in self.parts]}
 
     def __str__(self) -> str:
-        return f" {self.word} ".join(f"({part})" if isinstance(part, Several) else str(part) for part in self.parts)
+        return f" {self.word} ".join(f"({part})" if isinstance(part, Compound) else str(part) for part in self.parts)
 
 
 @dataclass(frozen=True)
-class Both(Several):
+class Both(Compound):
     """All of them hold."""
 
     word: ClassVar[str] = "and"
@@ -128,11 +128,11 @@ class Both(Several):
     def evaluate(self, holds: Leaf) -> Any:
         return reduce(and_, [part.evaluate(holds) for part in self.parts])
 
-    __str__ = Several.__str__
+    __str__ = Compound.__str__
 
 
 @dataclass(frozen=True)
-class Either(Several):
+class Either(Compound):
     """At least one of them holds."""
 
     word: ClassVar[str] = "or"
@@ -140,7 +140,7 @@ class Either(Several):
     def evaluate(self, holds: Leaf) -> Any:
         return reduce(or_, [part.evaluate(holds) for part in self.parts])
 
-    __str__ = Several.__str__
+    __str__ = Compound.__str__
 
 
 def option_name(field: str, value: str) -> str:

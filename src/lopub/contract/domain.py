@@ -25,7 +25,7 @@ from lopub.contract.canonical import Json
 from lopub.contract.condition import Comparison, Condition
 from lopub.contract.dated import Dated
 from lopub.contract.texts import one_line
-from lopub.contract.tick_list import Option, TickList
+from lopub.contract.tick_list import ListOption, TickList
 from lopub.errors import CampaignError, DomainError, all_of
 
 Clique = tuple[int, ...]
@@ -103,7 +103,7 @@ class Domain:
     @cached_property
     def questions(self) -> tuple[Question, ...]:
         """What is asked, in order; a list stands where its first option does."""
-        return tuple(dict.fromkeys(a.of_list if isinstance(a, Option) else a for a in self.attributes))
+        return tuple(dict.fromkeys(a.of_list if isinstance(a, ListOption) else a for a in self.attributes))
 
     @cached_property
     def lists(self) -> tuple[Clique, ...]:
@@ -267,7 +267,7 @@ __all__ = [
     "Dated",
     "Domain",
     "IntegerRange",
-    "Option",
+    "ListOption",
     "Question",
     "Record",
     "TickList",

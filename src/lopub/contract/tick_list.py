@@ -55,9 +55,9 @@ class TickList:
         object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in self.values})
 
     @cached_property
-    def options(self) -> tuple["Option", ...]:
+    def options(self) -> tuple["ListOption", ...]:
         """The attributes, in order."""
-        return tuple(Option.of(self, value) for value in self.values)
+        return tuple(ListOption.of(self, value) for value in self.values)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -126,14 +126,14 @@ class TickList:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Option(Boolean):
+class ListOption(Boolean):
     """Whether one option of a list is ticked."""
 
     of_list: TickList
     value: str
 
     @classmethod
-    def of(cls, ticks: TickList, value: str) -> "Option":
+    def of(cls, ticks: TickList, value: str) -> "ListOption":
         """The attribute of an option, named by list and option."""
         return cls(
             name=option_name(ticks.name, value),

@@ -23,7 +23,7 @@ _LANGUAGE = re.compile(r"(?P<name>.*?)\s*\(\s*(?P<tag>[A-Za-z]{2,8}(-[A-Za-z0-9]
 
 
 @dataclass
-class Form:
+class CarriedForm:
     """A form being carried over."""
 
     language: str
@@ -43,7 +43,7 @@ def draft_from_xlsform(path: str | Path) -> tuple[Object, int, list[str]]:
     settings = sheets.get("settings", [])
     given = settings[0][1] if settings else {}
     language = _tag(given.get("default_language", "")) or "en"
-    form = Form(language, _choices(sheets.get("choices", []), language), _thresholds(sheets["survey"]))
+    form = CarriedForm(language, _choices(sheets.get("choices", []), language), _thresholds(sheets["survey"]))
     _survey(form, sheets["survey"])
     if not form.fields:
         raise DomainError(f"{path} has no question that can be carried over")
@@ -102,7 +102,7 @@ def _comparisons(text: str) -> list[Compared]:
 # ---- the survey
 
 
-def _survey(form: Form, rows: list[Row]) -> None:
+def _survey(form: CarriedForm, rows: list[Row]) -> None:
     groups: list[Tree | None] = []
     repeats = 0
     for number, cells in rows:
@@ -120,7 +120,7 @@ def _survey(form: Form, rows: list[Row]) -> None:
             _carry(form, number, cells, [tree for tree in groups if tree is not None])
 
 
-def _relevant_of(form: Form, number: int, cells: dict[str, str]) -> Tree | None:
+def _relevant_of(form: CarriedForm, number: int, cells: dict[str, str]) -> Tree | None:
     try:
         return parsed(cells["relevant"]) if "relevant" in cells else None
     except NotCarried as error:
@@ -128,7 +128,7 @@ def _relevant_of(form: Form, number: int, cells: dict[str, str]) -> Tree | None:
         return None
 
 
-def _carry(form: Form, number: int, cells: dict[str, str], around: list[Tree]) -> None:
+def _carry(form: CarriedForm, number: int, cells: dict[str, str], around: list[Tree]) -> None:
     """One row; what cannot be carried over is noted, and the question left out."""
     kind, _, rest = cells["type"].strip().partition(" ")
     name = cells.get("name", "")
@@ -149,7 +149,7 @@ def _carry(form: Form, number: int, cells: dict[str, str], around: list[Tree]) -
     form.fields.append({"name": name} | own)
 
 
-def _describe(form: Form, number: int, cells: dict[str, str], own: Object) -> None:
+def _describe(form: CarriedForm, number: int, cells: dict[str, str], own: Object) -> None:
     label, hint = _texts(cells, "label", form.language), cells.get("hint")
     if label is not None:
         own["question"] = label
@@ -163,19 +163,19 @@ def _describe(form: Form, number: int, cells: dict[str, str], own: Object) -> No
     form.kinds[cells.get("name", "")] = str(own.pop("kind", own["type"]))
 
 
-def _listed(form: Form, rest: str) -> tuple[list[Object], bool]:
+def _listed(form: CarriedForm, rest: str) -> tuple[list[Object], bool]:
     owner, *more = rest.split()[:2] or [""]
     if owner not in form.choices:
         raise NotCarried(f"there is no list of choices {owner!r}")
     return form.choices[owner], more == ["or_other"]
 
 
-def _one(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _one(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     choices, other = _listed(form, rest)
     return {"type": "string", "categories": cast(Json, choices)} | ({"other": True} if other else {})
 
 
-def _many(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _many(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     choices, other = _listed(form, rest)
     own: Object = {"type": "list", "categories": cast(Json, choices)} | ({"other": True} if other else {})
     none = [str(choice["value"]) for choice in choices if _NONE.fullmatch(str(choice["value"]))]
@@ -198,23 +198,23 @@ def _bounds(cells: dict[str, str]) -> tuple[str, str]:
     return low, high
 
 
-def _whole(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _whole(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     low, high = _bounds(cells)
     if int(float(high)) - int(float(low)) < FEW_NUMBERS:
         return {"type": "integer", "constraints": {"minimum": int(float(low)), "maximum": int(float(high))}}
     return _binned(form, cells, low, high, whole=True) | {"kind": "whole number"}
 
 
-def _decimal(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _decimal(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     return _binned(form, cells, *_bounds(cells), whole=False)
 
 
-def _range(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _range(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     given = dict(part.split("=", 1) for part in cells.get("parameters", "").replace(",", " ").split() if "=" in part)
     return _binned(form, cells, given.get("start", "0"), given.get("end", "10"), whole=False)
 
 
-def _binned(form: Form, cells: dict[str, str], low: str, high: str, *, whole: bool) -> Object:
+def _binned(form: CarriedForm, cells: dict[str, str], low: str, high: str, *, whole: bool) -> Object:
     """Equal bins, and an edge wherever some condition needs one."""
     try:
         first, last = Decimal(low), Decimal(high)
@@ -235,7 +235,7 @@ def _binned(form: Form, cells: dict[str, str], low: str, high: str, *, whole: bo
 
 
 def _dated(kind: str) -> "Reader":
-    def read(form: Form, cells: dict[str, str], rest: str) -> Object:
+    def read(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
         low, high = _bounds(cells)
         form.left_out.append(f"of {cells.get('name', '')!r} only the month is kept; another period may suit better")
         return {"type": kind, "period": "month", "constraints": {"minimum": low[:10], "maximum": high[:10]}}
@@ -243,11 +243,11 @@ def _dated(kind: str) -> "Reader":
     return read
 
 
-def _time(form: Form, cells: dict[str, str], rest: str) -> Object:
+def _time(form: CarriedForm, cells: dict[str, str], rest: str) -> Object:
     return {"type": "time", "period": "hour"}
 
 
-Reader = Callable[[Form, dict[str, str], str], Object]
+Reader = Callable[[CarriedForm, dict[str, str], str], Object]
 _READERS: dict[str, Reader] = {
     "select_one": _one,
     "select_multiple": _many,

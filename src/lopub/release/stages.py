@@ -1,7 +1,7 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Binned, Clique, IntegerRange, Pair
+from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
@@ -413,9 +413,6 @@ def _model(
     shares = [marginal.probabilities for marginal in marginals]
     if settings.structure == "paper":  # only pairs can be known: the joint of largest entropy says no more
         return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, None), study.support.mask)
-    refine = partial(_refined, study, counted)
-    return tree_model(tree, shares, edges, refine, study.support.mask)
-
-
-def _refined(study: Study, counted: Callable[[Clique, Any], Any], clique: Clique, joint: Probabilities) -> Any:
-    return counted(clique, study.refined(clique, joint, LEAST_GAIN))
+    return tree_model(
+        tree, shares, edges, lambda own, joint: counted(own, study.refined(own, joint, LEAST_GAIN)), study.support.mask
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lopub.contract.domain import Binned, Option, TickList
+from lopub.contract.domain import Binned, ListOption, TickList
 from lopub.inference.joint import JointDistribution, interval
 from lopub.pages import plots
 from lopub.pages.page import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
@@ -150,7 +150,7 @@ def _shares(publication: Publication) -> str:
 def _card(publication: Publication, marginal: JointDistribution) -> str:
     """Of an attribute; of a list, one for all its options, in the place of the first of them."""
     attribute = marginal.attributes[0]
-    if not isinstance(attribute, Option):
+    if not isinstance(attribute, ListOption):
         return _attribute(publication, marginal)
     names = sorted(option.name for option in attribute.of_list.options)
     return _ticks(publication, attribute.of_list) if attribute.name == names[0] else ""

@@ -39,7 +39,7 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
-from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
+from lopub.release.settings import MOST_CLIQUE_CELLS, PHI, Numbers, PublishSettings, Structure
 
 CELLS_PER_REPORT = 100
 """Where no cap is given, a clique may have so many cells for each undisturbed report that an average pair is worth."""

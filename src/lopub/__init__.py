@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from lopub.collection.infer import infer_domain
     from lopub.collection.simulation import simulate
     from lopub.contract.campaign import Campaign
-    from lopub.contract.domain import Binned, Boolean, Categorical, Domain, IntegerRange
+    from lopub.contract.condition import Both, Comparison, Either, Not
+    from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
     from lopub.contract.report import Report
     from lopub.contract.terms import Schedule, Terms, Translation
     from lopub.contract.view import AllAttributes, Fill, Listed, Sample
@@ -53,7 +54,8 @@ _HOMES = {
     "device.client": ("Client",),
     "collection.counts": ("Counts", "count"),
     "collection.dataset": ("Dataset",),
-    "contract.domain": ("Binned", "Boolean", "Categorical", "Domain", "IntegerRange"),
+    "contract.condition": ("Both", "Comparison", "Either", "Not"),
+    "contract.domain": ("Binned", "Boolean", "Categorical", "Dated", "Domain", "IntegerRange", "TickList"),
     "forecast.request": ("CampaignRequest", "make_campaign"),
     "errors": (
         "CampaignError",
@@ -105,16 +107,20 @@ __all__ = [
     "AnswerTable",
     "Binned",
     "Boolean",
+    "Both",
     "Campaign",
     "CampaignError",
     "CampaignRequest",
     "Categorical",
     "Client",
     "CollectorError",
+    "Comparison",
     "Counts",
     "Dataset",
+    "Dated",
     "Domain",
     "DomainError",
+    "Either",
     "Em",
     "EpsilonTooHigh",
     "Estimator",
@@ -131,6 +137,7 @@ __all__ = [
     "Moments",
     "NeedsReports",
     "NoiseWarning",
+    "Not",
     "Patience",
     "Plan",
     "Population",
@@ -149,6 +156,7 @@ __all__ = [
     "StoreError",
     "Study",
     "Terms",
+    "TickList",
     "TooFewReports",
     "Translation",
     "TryLater",

@@ -25,7 +25,8 @@ function does not take is a TypeError, as everywhere in Python. Anything else th
 ever contains a raw answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import wraps
@@ -43,8 +44,44 @@ class LopubError(Exception):
     """Anything that LoPub raises on purpose."""
 
 
+class CampaignRefusal(StrEnum):
+    """Why a campaign is refused. The words are part of the format, in the order of the checks: they never change."""
+
+    ID = "id"
+    """The bytes are not those of the campaign that was announced."""
+    SIZE = "size"
+    """Too many bytes, or too many lists and objects."""
+    JSON = "json"
+    """Not UTF-8, not JSON, or a type, number, character or depth that no campaign has."""
+    CANONICAL = "canonical"
+    """Another spelling than the one that a campaign has."""
+    FORMAT = "format"
+    """A format that is not known, or not the one that the questions need."""
+    SCHEMA = "schema"
+    """A field that is none, or that does not go with the others."""
+    VIEW = "view"
+    """A view that cannot be drawn from these questions, or privacy members that are not known."""
+    MECHANISM = "mechanism"
+    """A mechanism that is not known, or whose numbers do not go with questions and view."""
+    TERMS = "terms"
+    """A name, language, day, number or translation that cannot be."""
+    MEMBER = "member"
+    """A member that no campaign has."""
+    QUESTIONNAIRE = "questionnaire"
+    """A condition that cannot be evaluated, or a list that has another question's name."""
+    LIMIT = "limit"
+    """More cells, codes, hashed bytes or bytes of a report than a campaign may have."""
+    CODES = "codes"
+    """Two candidates of one block that no report could tell apart."""
+    CLAIM = "claim"
+    """An epsilon other than the one that follows from the campaign."""
+
+
 class CampaignError(LopubError, ValueError):
     """A campaign that does not hold together."""
+
+    reason: CampaignRefusal | None = None
+    """Why, where a whole campaign was refused."""
 
 
 class CodesCollide(CampaignError):
@@ -65,6 +102,9 @@ class CampaignClosed(CampaignError):
 
 class DomainError(LopubError, ValueError):
     """An attribute, a value or a record that does not fit; names the attribute, never the value."""
+
+    reason: CampaignRefusal | None = None
+    """Why, where a whole campaign was refused."""
 
 
 class TooFewReports(LopubError, ValueError):
@@ -140,6 +180,16 @@ class ReportRejected(LopubError, ValueError):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+@contextmanager
+def refusing(reason: CampaignRefusal) -> Iterator[None]:
+    """What is refused within is refused for this reason, unless it has one already."""
+    try:
+        yield
+    except (CampaignError, DomainError) as error:
+        error.reason = error.reason or reason
+        raise
 
 
 def all_of(mistakes: Sequence[str], what: str) -> str:

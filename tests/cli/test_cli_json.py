@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
+import openpyxl
 import pytest
 import test_cli_send
 import test_data
@@ -47,8 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def documented() -> dict[str, set[str]]:
     """The keys of every command, by docs/commands.md."""
     keys: dict[str, set[str]] = {}
-    for names, text in re.findall(r"^\| (`[a-z `,]+`) \| (`.*|those of .*) \|$", PAGE, re.MULTILINE):
-        for name in re.findall(r"`([a-z ]+)`", names):
+    for names, text in re.findall(r"^\| (`[a-z `,-]+`) \| (`.*|those of .*) \|$", PAGE, re.MULTILINE):
+        for name in re.findall(r"`([a-z -]+)`", names):
             keys[name] = set(re.findall(r"`(\w+)`", text.partition(": of each")[0]))
     for name in ("campaign make", "campaign infer"):
         keys[name] |= keys["campaign show"]
@@ -78,7 +79,24 @@ def test_every_command_with_json_is_documented():
     assert set(documented()) == {name for name, body in all_commands().items() if "--json" in options_of(body)}
 
 
-# ---- campaigns and plans
+# ---- drafts, campaigns and plans
+
+
+def test_a_new_draft_is_written_and_checked(tmp_path: Path):
+    made = shown(tmp_path, "draft new", "-o", "survey.json")
+    assert made == {"name": "survey", "output": "survey.json"}
+    assert shown(tmp_path, "draft check", "survey.json") == {"mistakes": [], "advice": []}
+
+
+def test_a_form_becomes_a_draft(tmp_path: Path):
+    book = openpyxl.Workbook()
+    book.active.title = "survey"  # type: ignore[union-attr]
+    for row in (("type", "name", "label"), ("time", "wakes", "When?"), ("text", "remarks", "More?")):
+        book.active.append(row)  # type: ignore[union-attr]
+    book.save(tmp_path / "form.xlsx")
+    made = shown(tmp_path, "draft from-xlsform", "form.xlsx", "-o", "draft.json")
+    assert (made["n_questions"], made["left_out"][0][:30]) == (1, "row 3: text 'remarks' is left ")
+    assert shown(tmp_path, "draft check", "draft.json")["mistakes"] == []
 
 
 def test_a_new_campaign_is_shown_with_its_path(folder: Path, tmp_path: Path):

@@ -37,6 +37,7 @@ from lopub import (
 )
 from lopub.cli.send import agree, all_answers, candidates_of, odds, print_answers, print_questions, send
 from lopub.contract.report import unframed
+from lopub.contract.wording import Wording
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(
@@ -287,7 +288,7 @@ def wordy(epsilon: float = 2) -> Campaign:
 
 
 def test_no_list_of_answers_is_cut(capsys):
-    print_questions(wordy())
+    print_questions(Wording.of(wordy()))
     shown = capsys.readouterr().out
     flat = "".join(shown.split())
     assert "…" not in shown.partition("attribute")[2]
@@ -296,13 +297,13 @@ def test_no_list_of_answers_is_cut(capsys):
 
 
 def test_answers_are_shown_as_they_read_and_as_they_stand_in_a_record():
-    shown = {attribute.name: all_answers(attribute) for attribute in WORDY.attributes}
+    shown = {attribute.name: all_answers(Wording.of(wordy()), attribute) for attribute in WORDY.attributes}
     assert shown["marital"] == "1 = married, 2 = not married, or none: null"
     assert shown["smoker"] == "false, true" and shown["age"] == "0 to 120, or none: null"
 
 
 def test_a_persons_own_answers_are_shown_with_their_labels(capsys):
-    print_answers(wordy(), WORDY.indices(WORDY_RECORD))
+    print_answers(Wording.of(wordy()), WORDY.indices(WORDY_RECORD))
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
     assert lines[1:] == [
         ["Are", "you", "married?", "not", "married"],
@@ -340,8 +341,8 @@ def test_nothing_of_a_campaign_can_move_the_cursor_or_turn_the_writing_around(ca
     attribute = Categorical(name="a\u202eb", values=("v" + HOSTILE, "w"), labels={"w": "label" + HOSTILE}, question=HOSTILE)
     terms = Terms(name="t", title=HOSTILE, description="one\nepsilon 0.001: harmless" + HOSTILE, consent=HOSTILE)
     campaign = make_campaign(Domain((attribute,)), terms, CampaignRequest(epsilon=1))
-    print_questions(campaign)
-    print_answers(campaign, (1,))
+    print_questions(Wording.of(campaign))
+    print_answers(Wording.of(campaign), (1,))
     shown = capsys.readouterr().out
     assert all(sign.isprintable() or sign == "\n" for sign in shown)
     assert "[bold red]x[/] :warning:" in shown
@@ -383,10 +384,10 @@ def test_a_person_is_asked_about_a_weak_epsilon_in_plain_words(monkeypatch, said
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", lambda text, **options: asked.append(text) or said)
     if said:
-        agree(wordy(20), WORDY_RECORD, agreed=False, capped=False)
+        agree(Wording.of(wordy(20)), WORDY_RECORD, agreed=False, capped=False)
     else:
         with pytest.raises(typer.Exit):
-            agree(wordy(20), WORDY_RECORD, agreed=False, capped=False)
+            agree(Wording.of(wordy(20)), WORDY_RECORD, agreed=False, capped=False)
     assert asked[0].startswith("Beware: epsilon 20 is above 8: one report can make an observer nearly certain of the answers")
 
 
@@ -394,7 +395,7 @@ def test_answers_are_not_printed_where_output_is_piped(monkeypatch, capsys):
     """What is piped may be kept: a log is no place for answers."""
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", lambda text, **options: True)
-    agree(wordy(), WORDY_RECORD, agreed=False, capped=False)
+    agree(Wording.of(wordy()), WORDY_RECORD, agreed=False, capped=False)
     assert "municipality" not in capsys.readouterr().out
 
 
@@ -402,7 +403,7 @@ def test_answers_are_shown_to_a_person_at_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", lambda text, **options: True)
     monkeypatch.setattr("lopub.cli.send.out._force_terminal", True)
-    agree(wordy(), WORDY_RECORD, agreed=False, capped=False)
+    agree(Wording.of(wordy()), WORDY_RECORD, agreed=False, capped=False)
     assert "municipality-77" in capsys.readouterr().out
 
 

@@ -178,7 +178,8 @@ def test_listed_names_out_of_domain_order_are_refused():
     ("path", "value", "message"),
     [
         ("format", None, "format is missing"),
-        ("format", 2, "format must be 1, got 2; a newer LoPub may read it"),
+        ("format", 2, "format must be 1 for these questions, got 2"),
+        ("format", 3, "format must be 1 or 2, got 3; a newer LoPub may read it"),
         ("format", "1", "format must be an integer"),
         ("format", True, "format must be an integer"),
         ("extra", 1, "extra is not known to format 1"),
@@ -187,7 +188,11 @@ def test_listed_names_out_of_domain_order_are_refused():
         ("schema/fields", {}, "schema.fields must be a list"),
         ("schema/fields", [], "a domain needs 1 to 4,096 attributes, got 0"),
         ("schema/fields/0", 1, "schema.fields[0] must be an object"),
-        ("schema/fields/0/type", "text", "schema.fields[0].type must be one of string, boolean, integer, number"),
+        (
+            "schema/fields/0/type",
+            "text",
+            "schema.fields[0].type must be one of string, boolean, integer, number, list, date, time, datetime",
+        ),
         ("schema/fields/0/name", None, "schema.fields[0].name is missing"),
         ("schema/fields/0/name", "", "an attribute's name must be a non-empty text"),
         ("schema/fields/0/name", "smoker", "a domain lists the same attribute twice"),

@@ -348,7 +348,7 @@ def test_a_text_that_is_no_number_is_refused(text):
         (("0", "1", "1.0"), "attribute 'x' has bin edges out of order"),
         (("0", "one", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
         (("0", "nan", "2"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
-        (("0", "1", "inf"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
+        (("0", "1", "Infinity"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
         (("0", "1", "1e16"), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
         (("0", "1", 10**400), "attribute 'x' has a bin edge that is not a number within 1e15 of zero"),
     ],

@@ -283,7 +283,7 @@ def test_a_rule_is_read_back_from_its_json(rule):
     [
         ({"kind": "some"}, "view.kind must be one of all, fill, listed, sample"),
         ({}, "view.kind is missing"),
-        ({"kind": "all", "attributes": 2}, "view.attributes is not known to format 1"),
+        ({"kind": "all", "attributes": 2}, "view.attributes is not known to format 1 or 2"),
         ({"kind": "sample"}, "view.attributes is missing"),
         ({"kind": "sample", "attributes": "2"}, "view.attributes must be an integer"),
         ({"kind": "fill", "cells": True}, "view.cells must be an integer"),
@@ -291,7 +291,10 @@ def test_a_rule_is_read_back_from_its_json(rule):
         ({"kind": "listed", "sets": ["a"]}, r"view.sets\[0\] must be an object"),
         ({"kind": "listed", "sets": [{"attributes": ["a", 1], "weight": 1}]}, r"view.sets\[0\].attributes\[1\] must be a text"),
         ({"kind": "listed", "sets": [{"attributes": ["a"]}]}, r"view.sets\[0\].weight is missing"),
-        ({"kind": "listed", "sets": [{"attributes": ["a"], "weight": 1, "x": 1}]}, r"view.sets\[0\].x is not known to format 1"),
+        (
+            {"kind": "listed", "sets": [{"attributes": ["a"], "weight": 1, "x": 1}]},
+            r"view.sets\[0\].x is not known to format 1 or 2",
+        ),
     ],
 )
 def test_json_that_is_no_rule_is_refused_with_its_place(value, message):

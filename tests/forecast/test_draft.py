@@ -26,8 +26,9 @@ from lopub import (
 )
 from lopub.contract.mechanism import Bloom, Direct, Subset, Unary, bits_for, hashes_for
 from lopub.forecast.design import ranked, usual_designs
+from lopub.forecast.draft import draft_from_file
 from lopub.forecast.population import Population
-from lopub.forecast.request import best_known, draft_from_file
+from lopub.forecast.request import best_known
 from lopub.laws.designs import fill_cells
 
 TERMS = Terms(name="t")
@@ -343,12 +344,12 @@ def test_a_draft_may_leave_out_what_goes_without_saying(tmp_path):
         ('{"schema": {"fields": []}, "name": "t"}', "a domain needs 1 to 4,096 attributes, got 0"),
         (
             '{"name": "t", "schema": {"fields": [{"type": "text"}]}}',
-            r"schema\.fields\[0\]\.type must be one of string, boolean, integer, number",
+            r"schema\.fields\[0\]\.type must be one of string, boolean, integer, number, list, date, time, datetime",
         ),
         ("{", "no valid JSON at line 1, column 2"),
         (
             '{"name": "t", "mechanism": {}, "schema": {"fields": [{"name": "a", "type": "boolean"}]}}',
-            "mechanism is not known to format 1",
+            "mechanism is not known to format 1 or 2",
         ),
     ],
 )
@@ -386,17 +387,17 @@ def test_all_mistakes_of_a_draft_are_told_at_once_by_field_name(tmp_path):
     draft = {"name": "Bad Name", "min_reports": 0, "colour": "red", "language": 7, "schema": {"fields": fields, "extra": 1}}
     assert refusal_of(tmp_path, draft).splitlines() == [
         "the draft has 14 mistakes:",
-        "- schema.extra is not known to format 1",
+        "- schema.extra is not known to format 1 or 2",
         "- attribute 'drink' lists the same candidate twice",
-        "- field 'drink': colour is not known to format 1",
+        "- field 'drink': colour is not known to format 1 or 2",
         "- field 'drink': title must be a text",
         "- attribute 'age' has the minimum 60 above the maximum 25",
         "- attribute 'pay' has bin edges out of order; each must be above the one before",
-        "- field 'shoe': type must be one of string, boolean, integer, number",
+        "- field 'shoe': type must be one of string, boolean, integer, number, list, date, time, datetime",
         "- field 'hat': constraints.minimum is missing",
         "- schema.fields[7] must be an object",
         "- name must be 1 to 100 small letters, digits, dots, hyphens or underscores, the first a letter or digit",
-        "- colour is not known to format 1",
+        "- colour is not known to format 1 or 2",
         "- language must be a text",
         "- min_reports must be at least 1, got 0",
         "- a domain lists the same attribute twice: 'happy'",

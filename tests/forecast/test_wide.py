@@ -13,6 +13,7 @@ from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.domain import Boolean, Categorical, Domain, IntegerRange
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Sample
+from lopub.contract.wording import Wording
 from lopub.errors import CampaignError
 from lopub.forecast.outlook import outlook
 from lopub.forecast.population import Population
@@ -46,7 +47,7 @@ def domain_of(d: int, kind: str) -> Domain:
 def test_a_campaign_of_many_attributes_is_made_and_shown(d: int, kind: str, wish: str) -> None:
     """16^260 is beyond every float."""
     campaign = make_campaign(domain_of(d, kind), Terms(name="wide"), CampaignRequest(**WISHES[wish]))  # type: ignore[arg-type]
-    assert summary_of(campaign).row_count >= 7 and fields_of(campaign).row_count == d
+    assert summary_of(campaign).row_count >= 7 and fields_of(Wording.of(campaign)).row_count == d
     json.dumps(described(campaign), allow_nan=False)
 
 

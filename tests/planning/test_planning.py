@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ def domain_of(*sizes: int) -> Domain:
     return Domain(tuple(Categorical(name=f"a{i}", values=tuple(map(str, range(size)))) for i, size in enumerate(sizes)))
 
 
+FULL = bool(os.environ.get("LOPUB_FULL"))
 FOUR = domain_of(4, 5, 6, 3)
 LARGE = domain_of(44, 3, 2, 4)
 
@@ -103,7 +105,7 @@ def test_a_plan_for_a_table_predicts_the_error_of_the_table_that_is_published():
 
 
 @pytest.mark.parametrize("goal", ["pairs", "shares"])
-@pytest.mark.parametrize(("people", "epsilon"), [(400, 0.5), (3000, 3.0), (200_000, 3.0), (3000, 12.0)])
+@pytest.mark.parametrize(("people", "epsilon"), [(400, 0.5), (200_000, 3.0), (3000, 12.0)])
 def test_what_if_lines_are_what_a_plan_for_them_says(goal: str, people: int, epsilon: float):
     found = plan(LARGE, people=people, epsilon=epsilon, goal=goal)
     assert found.error_with(people=2) == plan(LARGE, people=2 * people, epsilon=epsilon, goal=goal).error
@@ -125,7 +127,7 @@ def test_a_plan_and_the_campaign_that_it_makes_agree(sizes: tuple[int, ...], eps
 @pytest.mark.parametrize("dependence", ["none", "weak", "usual", "strong"])
 def test_errors_fall_with_people_and_with_epsilon(goal: str, dependence: str):
     rng = np.random.default_rng([len(dependence), len(goal)])
-    for _ in range(6):
+    for _ in range(40 if FULL else 2):
         domain = domain_of(*(int(size) for size in np.exp(rng.uniform(np.log(2), np.log(300), rng.integers(2, 9)))))
         made = planner_of(domain, goal=goal, population=Population.like_surveys(domain, dependence=dependence))
         people, epsilon = int(np.exp(rng.uniform(5, 16))), float(np.exp(rng.uniform(-1, 3)))
@@ -204,14 +206,14 @@ def test_one_attribute_can_be_planned():
 # ---- what is needed
 
 
-@pytest.mark.parametrize("error", [0.3, 0.1, 0.03])
+@pytest.mark.parametrize("error", [0.3, 0.03])
 def test_people_needed_are_the_fewest_that_reach_the_wanted_error(error: float):
     people = people_needed(LARGE, epsilon=4, error=error)
     assert plan(LARGE, people=people, epsilon=4).error <= error
     assert plan(LARGE, people=math.floor(people / NEAR**2), epsilon=4).error > error
 
 
-@pytest.mark.parametrize("error", [0.3, 0.1, 0.05])
+@pytest.mark.parametrize("error", [0.3, 0.05])
 def test_the_epsilon_needed_is_the_smallest_that_reaches_the_wanted_error(error: float):
     epsilon = epsilon_needed(LARGE, people=3000, error=error)
     assert plan(LARGE, people=3000, epsilon=epsilon).error <= error

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, out, print_json, say, table, tell
-from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force
+from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, language_told, languages_wanted
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_file, check_unread
 from lopub.collection.catalogue import read_domain_file
@@ -17,13 +17,15 @@ from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
 from lopub.contract.budget import decimal_up, epsilon_warning
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
+from lopub.contract.wording import Wording
 from lopub.errors import CampaignError, DomainError
+from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
-from lopub.forecast.request import CampaignRequest, draft_from_file, make_campaign
+from lopub.forecast.request import CampaignRequest, make_campaign
 
 REFERENCE_PEOPLE = 10_000
 ID_DIGITS = 64
@@ -227,7 +229,7 @@ def name_of(path: Path) -> str:
 
 
 @app.command()
-def show(path: CampaignFile, as_json: AsJson = False) -> None:
+def show(path: CampaignFile, language: Language = None, as_json: AsJson = False) -> None:
     """Show what a campaign asks, how much a report reveals at most, and how long it is.
 
     Example: `lopub campaign show campaign.json`
@@ -238,7 +240,11 @@ def show(path: CampaignFile, as_json: AsJson = False) -> None:
     if as_json:
         print_json(described(campaign))
         return
-    fields, summary = fields_of(campaign), summary_of(campaign)
+    wanted = languages_wanted(language)
+    wording = Wording.of(campaign, wanted)
+    fields, summary = fields_of(wording), summary_of(campaign)
+    if told := language_told(wording, wanted):
+        note(told)
     out.print(fields)
     out.print()
     out.print(summary)
@@ -309,12 +315,16 @@ def warn_of(campaign: Campaign) -> None:
         note(f"warning: {text}")
 
 
-def fields_of(campaign: Campaign) -> Table:
-    """One row an attribute."""
+def fields_of(wording: Wording) -> Table:
+    """One row a question, with its answers as they read in a language."""
     fields = table("attribute", "type", "candidates", "values", "epsilon", right=("candidates", "epsilon"))
-    for attribute in campaign.domain.attributes:
-        epsilon = decimal_up(campaign.loss_of(attribute.name), 3)
-        fields.add_row(attribute.name, attribute.type, str(attribute.size), values_in_short(attribute.texts), epsilon)
+    for question in wording.campaign.domain.questions:
+        first = question.options[0] if isinstance(question, TickList) else question
+        epsilon = decimal_up(wording.campaign.loss_of(first.name), 3)
+        size = f"{len(question.values)} x {first.size}" if isinstance(question, TickList) else str(first.size)
+        values = values_in_short(tuple(wording.label(question, text) for text in question.texts))
+        condition = f"\nonly if {question.only_if}" if question.only_if is not None else ""
+        fields.add_row(question.name, first.type if first is question else question.type, size, values + condition, epsilon)
     return fields
 
 

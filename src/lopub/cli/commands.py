@@ -12,6 +12,7 @@ from lopub.cli import (
     count,
     data,
     demo,
+    draft,
     encode,
     estimate,
     evaluate,
@@ -36,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo.demo)
+app.add_typer(draft.app, name="draft")
 app.add_typer(campaign.app, name="campaign")
 app.command()(plan.plan)
 app.command()(data.data)

@@ -1,11 +1,14 @@
 """The words that several commands share: the same option has the same name, the same letter and the same help everywhere."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.wording import Wording
 
 SEED_HELP = "Same input and same seed, same output."
 OUTPUT = ("--output", "-o")
@@ -70,3 +73,29 @@ Grace = Annotated[
         max=GRACE_DAYS,
     ),
 ]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="TAG",
+        help="Show the campaign's texts in this language, such as de; that of this terminal unless given.",
+        show_default=False,
+    ),
+]
+
+
+def languages_wanted(given: str | None) -> list[str]:
+    """The reader's languages: the one that is given, else those that the environment names."""
+    if given is not None:
+        return [given]
+    named = [os.environ.get(name, "").split(".")[0] for name in ("LC_ALL", "LC_MESSAGES", "LANG")]
+    return [tag for tag in named if tag not in ("", "C", "POSIX")]
+
+
+def language_told(wording: Wording, wanted: Sequence[str]) -> str:
+    """A sentence where the campaign has no texts in the reader's language; else empty."""
+    asked = wanted[0].replace("_", "-") if wanted else ""
+    is_it = wording.language.split("-")[0].lower() == asked.split("-")[0].lower()
+    if not asked or is_it or not wording.campaign.terms.translations:
+        return ""
+    return f"note: this campaign has no texts in {asked}; they are shown in {wording.language}."

@@ -16,9 +16,9 @@ from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.errors import DomainError, TooFewReports
 from lopub.files import write_whole
+from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.forecast.outlook import ACCURACY
 from lopub.forecast.population import Population
-from lopub.forecast.request import FinishedCampaign, draft_from_file
 from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned

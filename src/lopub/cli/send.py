@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, one_line, out, plain, print_json, say, table
-from lopub.cli.options import AsJson
+from lopub.cli.options import AsJson, Language, language_told, languages_wanted
 from lopub.contract.budget import decimal_up, epsilon_warning, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Attribute, Categorical, IntegerRange
+from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
 from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.wording import Wording
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
@@ -22,7 +23,7 @@ from lopub.errors import DomainError, EpsilonTooHigh, StoreError
 from lopub.files import members_once
 
 LONGEST_RECORD = 16 * 2**20
-NO_ANSWER = "(no answer)"
+NO_ANSWER, NOTHING_TICKED = "(no answer)", "(nothing)"
 
 Url = Annotated[
     str, typer.Argument(metavar="CAMPAIGN_URL", help="The campaign's address: https://HOST/campaigns/ID.", show_default=False)
@@ -67,6 +68,7 @@ def send(
     lifetime_cap: LifetimeCap = None,
     respondent: Respondent = "self",
     store: Store = None,
+    language: Language = None,
     agreed: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
     seconds: Seconds = 60.0,
     allow_plain_http: PlainHttp = False,
@@ -87,12 +89,16 @@ def send(
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
     client = Client(campaign, epsilon_cap=epsilon_cap, lifetime_cap=lifetime_cap, store=FileStore(store), respondent=respondent)
     made_before = client.kept() is not None
+    wanted = languages_wanted(language)
+    wording = Wording.of(campaign, wanted)
     if not as_json:
-        print_questions(campaign)
+        print_questions(wording)
+        if fallback := language_told(wording, wanted):
+            note(fallback)
         print_spent(client, campaign, made_before)
     if not made_before:
         record = read_record(record_file)
-        agree(campaign, record, agreed=agreed, capped=epsilon_cap is not None)
+        agree(wording, record, agreed=agreed, capped=epsilon_cap is not None)
         client.encode(record)
     n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
     if as_json:
@@ -138,8 +144,9 @@ def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, .
 # ---- agreeing
 
 
-def agree(campaign: Campaign, record: Mapping[str, Any], *, agreed: bool, capped: bool) -> None:
+def agree(wording: Wording, record: Mapping[str, Any], *, agreed: bool, capped: bool) -> None:
     """Go on where the record fits and the person agrees, and only then."""
+    campaign = wording.campaign
     candidates, warning = candidates_of(campaign, record), epsilon_warning(campaign.loss)
     if agreed:
         if warning and not capped:
@@ -150,7 +157,7 @@ def agree(campaign: Campaign, record: Mapping[str, Any], *, agreed: bool, capped
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody can be asked here; add --yes to agree")
     if out.is_terminal:  # and nowhere else: what is piped may be kept
-        print_answers(campaign, candidates)
+        print_answers(wording, candidates)
     question = "Randomize these answers here, and send the noisy report?"
     doubt = f"Beware: {warning}, so it would hardly protect you.\n" if warning else ""
     if not typer.confirm(doubt + question, err=True):
@@ -161,47 +168,61 @@ def agree(campaign: Campaign, record: Mapping[str, Any], *, agreed: bool, capped
 # ---- what a person should see before agreeing
 
 
-def print_questions(campaign: Campaign) -> None:
+def print_questions(wording: Wording) -> None:
     """Whose words they are is visible: those of the campaign stand in a table, or behind a bar."""
-    terms = campaign.terms
-    say(f"{one_line(terms.title) or terms.name}  ({campaign.id[:16]}…)")
-    for heading, text in (("", terms.description), ("\nYou agree to this:", terms.consent)):
+    campaign = wording.campaign
+    say(f"{one_line(wording.title)}  ({campaign.id[:16]}…)")
+    for heading, text in (("", wording.description), ("\nYou agree to this:", wording.consent)):
         if text:
             say(heading)
             say("\n".join(f"| {line}" for line in plain(text).split("\n")))
     say("")
     questions = table("attribute", "question", "answers")
-    for attribute in campaign.domain.attributes:
-        question = one_line(attribute.question or attribute.title)
-        questions.add_row(one_line(attribute.name), question, all_answers(attribute))
+    for question in campaign.domain.questions:
+        asked = one_line(wording.question(question))
+        if question.only_if is not None:
+            asked += f" (only if {one_line(str(question.only_if))})"
+        questions.add_row(one_line(question.name), "" if asked == question.name else asked, all_answers(wording, question))
     out.print(questions)
     say(f"\nepsilon {decimal_up(campaign.loss, 3)}: {odds(campaign.loss)}")
     say(what_becomes_of_it(campaign))
 
 
-def all_answers(attribute: Attribute) -> str:
+def all_answers(wording: Wording, question: Question) -> str:
     """Every answer, as it stands in a record and, where the two differ, as it reads."""
-    if isinstance(attribute, IntegerRange):
-        return f"{attribute.minimum} to {attribute.maximum}" + (", or none: null" if attribute.missing else "")
-    labels = {text: label_of(attribute, text) for text in attribute.answer_texts}
-    shown = [one_line(text if text == label else f"{text} = {label}") for text, label in labels.items()]
-    return ", ".join(shown) + (", or none: null" if attribute.missing else "")
+    none = ", or none: null" if question.missing else ""
+    if isinstance(question, IntegerRange):
+        return f"{question.minimum} to {question.maximum}{none}"
+    if isinstance(question, Dated):
+        return f"a {question.kind}, of which the {question.period} is kept{none}"
+    texts = question.values if isinstance(question, TickList) else question.answer_texts
+    labels = {text: wording.label(question, text) for text in texts}
+    shown = ", ".join(one_line(text if text == label else f"{text} = {label}") for text, label in labels.items())
+    if isinstance(question, TickList):
+        most = f"at most {question.most} of " if question.most else "any of "
+        return f"a list with {most}{shown}{f'; {question.none} alone' if question.none else ''}{none}"
+    return shown + none
 
 
-def label_of(attribute: Attribute, text: str) -> str:
-    """How an answer reads."""
-    return attribute.labels[text] if isinstance(attribute, Categorical) and text else text or NO_ANSWER
-
-
-def print_answers(campaign: Campaign, candidates: tuple[int, ...]) -> None:
+def print_answers(wording: Wording, candidates: tuple[int, ...]) -> None:
     """What the person is about to answer, in the words of the questions."""
-    answers = table("your answers", "")
-    for attribute, candidate in zip(campaign.domain.attributes, candidates, strict=True):
-        asked = one_line(attribute.question or attribute.title or attribute.name)
-        answers.add_row(asked, one_line(label_of(attribute, attribute.texts[candidate])))
+    answers, domain = table("your answers", ""), wording.campaign.domain
+    code_of = dict(zip(domain.names, candidates, strict=True))
+    for question in domain.questions:
+        answers.add_row(one_line(wording.question(question)), one_line(answer_shown(wording, question, code_of)))
     out.print()
     out.print(answers)
     out.print()
+
+
+def answer_shown(wording: Wording, question: Question, code_of: Mapping[str, int]) -> str:
+    """How an answer reads; of a list, all that is ticked."""
+    first = question.options[0] if isinstance(question, TickList) else question
+    text = first.texts[code_of[first.name]]
+    if not isinstance(question, TickList) or text in ("", NOT_APPLICABLE):
+        return wording.label(question, text) or NO_ANSWER
+    ticked = [wording.label(question, option.value) for option in question.options if code_of[option.name]]
+    return ", ".join(ticked) or NOTHING_TICKED
 
 
 def print_spent(client: Client, campaign: Campaign, made_before: bool) -> None:

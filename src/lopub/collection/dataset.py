@@ -10,6 +10,7 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from html import escape
 from itertools import chain
 from pathlib import Path
@@ -21,9 +22,10 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from lopub.collection.ruled import answered, records_named, ruled
 from lopub.collection.showing import Shown
 from lopub.contract.attribute import few
-from lopub.contract.domain import Attribute, Domain, Value
+from lopub.contract.domain import NOT_APPLICABLE, Attribute, Domain, Value
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, StoreError, all_of
 from lopub.files import kind_of, whole_file
@@ -33,8 +35,6 @@ LINES_AT_ONCE = 2**14
 """Records that are texts at once while a csv table is written."""
 ROW_GROUP = 2**17
 """Records in a row group of a Parquet file."""
-N_ROWS = 3
-"""Records that a message names."""
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 """What the name of a file of records may end in."""
 CSV_STYLE = pa.csv.WriteOptions(quoting_style="needed")
@@ -69,11 +69,12 @@ class Dataset(Shown):
         """Some of the records."""
         return Dataset(self.domain, self.codes[rows])
 
-    def __iter__(self) -> Iterator[dict[str, Value]]:
+    def __iter__(self) -> Iterator[dict[str, Value | Sequence[str]]]:
         """The records one by one, each as a mapping from attributes to answers, as `Client.encode` takes it."""
-        candidates = [attribute.candidates for attribute in self.domain]
+        candidates = [(attribute.name, attribute.candidates) for attribute in self.domain]
         for row in self.codes:
-            yield {name: own[code] for name, own, code in zip(self.domain.names, candidates, row, strict=True)}
+            cells = {name: own[code] for (name, own), code in zip(candidates, row, strict=True)}
+            yield answered(self.domain, cells) if self.domain.has_rules else cells
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self):,} records", f"{len(self.domain)} attributes: {few(self.domain.names)}")
@@ -115,7 +116,7 @@ class Dataset(Shown):
         if coded is None:
             coded = not is_parquet and looks_coded(columns, domain)
         read = _code_of_value if coded else _index_of_value if is_parquet else _index_of_text
-        return cls(domain, _coded(columns, domain, read, str(path)))
+        return cls(domain, ruled(_coded(columns, domain, read, str(path)), domain, str(path)))
 
     @classmethod
     def from_arrow(cls, table: Any, domain: Domain) -> Self:
@@ -127,7 +128,8 @@ class Dataset(Shown):
         for name in domain.names:
             if name not in arrow.column_names:
                 raise DomainError(f"the table has no column {name!r}")
-        return cls(domain, _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table"))
+        codes = _coded([arrow[name] for name in domain.names], domain, _index_of_value, "the table")
+        return cls(domain, ruled(codes, domain, "the table"))
 
     # ---- out
 
@@ -176,9 +178,10 @@ def write_parquet(file: IO[bytes], tables: Iterator[pa.Table]) -> None:
 
 
 def typed(table: pa.Table, domain: Domain) -> pa.Table:
-    """A table of texts for Parquet, which knows types: booleans and integers as such, no answer as null."""
+    """A table of texts for Parquet, which knows types: booleans and integers as such, no answer as null. A question that applies
+    only to some stays a text, which can say so."""
     for place, attribute in enumerate(domain):
-        if attribute.type in ARROW_TYPES:
+        if attribute.type in ARROW_TYPES and attribute.only_if is None:
             column = table.column(place).combine_chunks()
             values = pa.array(attribute.answers, ARROW_TYPES[attribute.type])
             table = table.set_column(place, attribute.name, values.take(column.indices))
@@ -294,18 +297,27 @@ Read = Callable[[Attribute, Any], int]
 
 
 def _index_of_text(attribute: Attribute, text: str) -> int:
-    return attribute.index(attribute.parse(text))
+    return _index(attribute, attribute.parse(text))
+
+
+def _index(attribute: Attribute, value: Value) -> int:
+    """No answer to a question that may not apply, and must be answered if it does, stands for "not applicable" until the rules
+    are looked at."""
+    unanswered = value is None and attribute.only_if is not None and not attribute.missing
+    return attribute.index(NOT_APPLICABLE if unanswered else value)
 
 
 def _index_of_value(attribute: Attribute, value: Any) -> int:
     """A value as frames hold it: texts may stand for anything, and numbers and booleans for texts."""
+    if isinstance(value, date | time):  # a datetime is a date
+        value = value.isoformat(timespec="seconds") if isinstance(value, datetime | time) else value.isoformat()
     if isinstance(value, str):
         return _index_of_text(attribute, value)
     if attribute.type == "string" and value is not None:
         return _index_of_text(attribute, str(value))
     if attribute.type == "integer" and isinstance(value, float) and value.is_integer():
         return attribute.index(int(value))
-    return attribute.index(value)
+    return _index(attribute, value)
 
 
 def _code_of_text(attribute: Attribute, text: str) -> int:
@@ -358,25 +370,15 @@ def _coded_column(column: pa.ChunkedArray, attribute: Attribute, read: Read) -> 
             lookup[i] = read(attribute, value)
         except DomainError as error:
             wrong.setdefault(str(error), []).append(i)
-    mistakes = [f"{_records(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
+    mistakes = [f"{records_named(np.flatnonzero(np.isin(indices, which)))}: {text}" for text, which in wrong.items()]
     return lookup[indices], mistakes
 
 
-def _records(rows: NDArray[np.int64]) -> str:
-    """The first of these rows as people count, and how many more there are.
-
-    >>> _records(np.array([1])), _records(np.array([1, 4])), _records(np.arange(9))
-    ('record 2', 'records 2 and 5', 'records 1, 2, 3 and 6 more')
-    """
-    first = [f"{row + 1:,}" for row in rows[:N_ROWS].tolist()]
-    if len(rows) == 1:
-        return f"record {first[0]}"
-    if len(rows) > len(first):
-        return f"records {', '.join(first)} and {len(rows) - len(first):,} more"
-    return f"records {', '.join(first[:-1])} and {first[-1]}"
-
-
 def _decoded_column(codes: NDArray[np.uint16], attribute: Attribute) -> pa.DictionaryArray:
-    missing = codes == attribute.size - 1 if attribute.missing else None
-    indices = pa.array(codes.astype(np.int32), mask=missing)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.answer_texts, pa.string()), ordered=attribute.ordered)
+    """Missing answers are null; "not applicable" is a text of its own, behind the answers."""
+    missing = codes == attribute.missing_index if attribute.missing else None
+    texts, places = attribute.answer_texts, codes.astype(np.int32)
+    if attribute.only_if is not None:
+        places = np.where(codes == attribute.not_applicable_index, len(texts), places).astype(np.int32)
+        texts = (*texts, NOT_APPLICABLE)
+    return pa.DictionaryArray.from_arrays(pa.array(places, mask=missing), pa.array(texts, pa.string()), ordered=attribute.ordered)

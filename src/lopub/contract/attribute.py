@@ -1,18 +1,19 @@
 """One question with its candidates.
 
-An attribute turns an answer into the number of a candidate and back. Four kinds: `Categorical`, `Boolean`, `IntegerRange`,
-`Binned`. A missing answer is a candidate of its own, the last, or refused.
+An attribute turns an answer into the number of a candidate and back. The kinds here: `Categorical`, `Boolean`, `IntegerRange`;
+`Binned`, `Dated` and the options of a `TickList` have files of their own. Behind the answers come, each where there is one, the
+candidate of a missing answer and that of a question that does not apply.
 """
 
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.contract.canonical import LARGEST_INTEGER, Json, decimal_text, without_defaults
+from lopub.contract.canonical import LARGEST_INTEGER, Json, without_defaults
+from lopub.contract.condition import LISTED, Comparison, Condition
 from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
 from lopub.errors import CampaignError, DomainError
 
@@ -20,8 +21,13 @@ MOST_CANDIDATES = 2**16
 """Of one attribute. More is a text or an identifier, which no survey of this kind can learn."""
 LONGEST_SHOWN = 40  # characters of a candidate in a message
 
+NOT_APPLICABLE = "(not applicable)"
+"""The text, in tables, of a question that does not apply."""
+
 Value = str | bool | int | float | None
 """An answer; None where there is none."""
+Accepted = range | frozenset[int]
+"""Candidates for which a comparison holds."""
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
@@ -31,7 +37,8 @@ _FALSE = ("false", "False", "FALSE", "0")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Attribute(ABC):
-    """One question with its candidates, in order; a missing answer, if allowed, is the last of them."""
+    """One question with its candidates, in order; behind the answers a missing one, if allowed, and then, where the question
+    applies only if a condition holds, "not applicable"."""
 
     type: ClassVar[str]
 
@@ -41,6 +48,8 @@ class Attribute(ABC):
     title: str = ""
     question: str = ""
     description: str = ""
+    only_if: Condition | None = None
+    """When the question applies; None: always."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_text(self.name, "an attribute's name", CampaignError))
@@ -74,18 +83,28 @@ class Attribute(ABC):
 
     @cached_property
     def candidates(self) -> tuple[Value, ...]:
-        """The answers in order, with None for a missing one last, where that is allowed."""
-        return self.answers + ((None,) if self.missing else ())
+        """The answers in order; then None for a missing one and NOT_APPLICABLE, each where there is such a candidate."""
+        return self.answers + ((None,) if self.missing else ()) + ((NOT_APPLICABLE,) if self.only_if else ())
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """One text per candidate; the missing one is the empty text."""
-        return self.answer_texts + (("",) if self.missing else ())
+        return self.answer_texts + (("",) if self.missing else ()) + ((NOT_APPLICABLE,) if self.only_if else ())
 
     @property
     def size(self) -> int:
-        """How many candidates there are, the missing one included."""
-        return self._n_answers + self.missing
+        """How many candidates there are, those that are no answers included."""
+        return self._n_answers + self.missing + (self.only_if is not None)
+
+    @property
+    def missing_index(self) -> int | None:
+        """The candidate of a missing answer, where there is one."""
+        return self._n_answers if self.missing else None
+
+    @property
+    def not_applicable_index(self) -> int | None:
+        """The candidate of a question that does not apply, where there is one."""
+        return self.size - 1 if self.only_if else None
 
     @property
     def _n_answers(self) -> int:
@@ -96,17 +115,47 @@ class Attribute(ABC):
         """Whether the order of the candidates means something."""
         return True
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether format 1 knows such questions."""
+        return self.only_if is None
+
     def index(self, value: Value) -> int:
-        """The number of the candidate that this answer is."""
+        """The number of the candidate that this answer, or NOT_APPLICABLE, is."""
+        if value == NOT_APPLICABLE and self.only_if:
+            return self.size - 1
         if value is not None:
             return self._answer_index(value)
         if not self.missing:
             raise DomainError(f"attribute {self.name!r} has no answer, and the campaign does not take a missing one")
-        return self.size - 1
+        return self._n_answers
 
     def parse(self, text: str) -> Value:
         """The answer that a text in a table stands for; the empty text is no answer."""
+        if text == NOT_APPLICABLE and self.only_if:
+            return text
         return None if text == "" else self._parsed(text)
+
+    # ---- comparisons in conditions; what a campaign compares with is public
+
+    def accepted(self, comparison: Comparison) -> Accepted:
+        """The candidates for which a comparison holds; never those that are no answers."""
+        if comparison.operator in ("equals", LISTED):
+            return frozenset(self._compared(value) for value in comparison.values)
+        return self._side(comparison.operator, comparison.values[0])
+
+    def _compared(self, value: Value) -> int:
+        return self._answer_index(value)
+
+    def _side(self, operator: str, value: Value) -> range:
+        """The answers on one side of a value."""
+        if operator == "includes" or not self.ordered:
+            wanted = "a list of options" if operator == "includes" else "ordered answers, numbers or dates"
+            raise DomainError(f"attribute {self.name!r} cannot be compared by {operator}, which needs {wanted}")
+        at = self._compared(value)
+        starts = {"atLeast": at, "above": at + 1}
+        ends = {"atMost": at + 1, "below": at}
+        return range(starts.get(operator, 0), ends.get(operator, self._n_answers))
 
     def _unlisted(self) -> DomainError:
         allowed = few(tuple(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…" for text in self.answer_texts))
@@ -120,6 +169,8 @@ class Attribute(ABC):
         texts: dict[str, Json] = {"title": self.title, "question": self.question, "description": self.description}
         constraints: dict[str, Json] = {"required": not self.missing, **self._constraints()}
         common = without_defaults(texts, dict.fromkeys(texts, ""))
+        if self.only_if is not None:
+            common["onlyIf"] = self.only_if.to_json()
         return {"name": self.name, "type": self.type, "constraints": constraints, **common, **self._members()}
 
     def _constraints(self) -> dict[str, Json]:
@@ -148,6 +199,8 @@ class Categorical(Attribute):
         different = set(values)
         if len(different) < len(values):
             raise DomainError(f"attribute {self.name!r} lists the same candidate twice")
+        if self.only_if and NOT_APPLICABLE in different:
+            raise DomainError(f"attribute {self.name!r} applies only to some, so that no answer may be {NOT_APPLICABLE!r}")
         if not self.labels.keys() <= different:
             raise DomainError(f"attribute {self.name!r} has a label for a value that it does not list")
         object.__setattr__(self, "labels", {value: self.labels.get(value, value) for value in values})
@@ -265,75 +318,6 @@ class IntegerRange(Attribute):
 
     def _constraints(self) -> dict[str, Json]:
         return {"minimum": self.minimum, "maximum": self.maximum}
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Binned(Attribute):
-    """A number in one of the bins (edge, next edge], the lowest edge included.
-
-    edges: canonical decimals (`decimal_text`), each the shortest name of a binary double, so that comparing
-    doubles is exact and every language sorts a number into the same bin.
-    """
-
-    type: ClassVar[str] = "number"
-    edges: tuple[str, ...]
-    clamp: bool = False
-    """Whether a number outside counts as the nearest edge; otherwise it is refused."""
-
-    def __post_init__(self) -> None:
-        if len(self.edges) < 2:
-            raise DomainError(f"attribute {self.name!r} needs at least 2 bin edges, got {len(self.edges)}")
-        object.__setattr__(self, "edges", tuple(decimal_text(edge, self.name) for edge in self.edges))
-        if any(low >= high for low, high in zip(self.bounds, self.bounds[1:], strict=False)):
-            raise DomainError(f"attribute {self.name!r} has bin edges out of order; each must be above the one before")
-        super().__post_init__()
-
-    @cached_property
-    def bounds(self) -> tuple[float, ...]:
-        """The edges as doubles."""
-        return tuple(float(edge) for edge in self.edges)
-
-    @property
-    def answers(self) -> tuple[Value, ...]:
-        return self.answer_texts
-
-    @cached_property
-    def answer_texts(self) -> tuple[str, ...]:
-        pairs = list(zip(self.edges, self.edges[1:], strict=False))
-        return tuple(f"{'(' if i else '['}{low}, {high}]" for i, (low, high) in enumerate(pairs))
-
-    def _answer_index(self, value: Value) -> int:
-        if isinstance(value, str):
-            return self._index_of_label(value)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self._wrong_type("a number", value)
-        low, high = self.bounds[0], self.bounds[-1]
-        if value != value or (not self.clamp and not low <= value <= high):  # the first: not a number
-            span = f"from {self.edges[0]} to {self.edges[-1]}"
-            raise DomainError(f"attribute {self.name!r} takes numbers {span}; this one is outside")
-        return bisect_left(self.bounds, min(max(value, low), high), 1) - 1
-
-    @property
-    def _n_answers(self) -> int:
-        return len(self.edges) - 1
-
-    def _index_of_label(self, label: str) -> int:
-        if label not in self.answer_texts:
-            raise self._wrong_type("a number or one of its bins", label)
-        return self.answer_texts.index(label)
-
-    def _parsed(self, text: str) -> Value:
-        if text[0] in "[(":
-            return text
-        if not NUMBER.fullmatch(text):
-            raise DomainError(f"attribute {self.name!r} takes a number; this text is not one")
-        return float(text)
-
-    def _constraints(self) -> dict[str, Json]:
-        return {} if self.clamp else {"minimum": self.edges[0], "maximum": self.edges[-1]}
-
-    def _members(self) -> dict[str, Json]:
-        return {"bins": {"edges": list(self.edges), "clamp": self.clamp}}
 
 
 def few(names: tuple[str, ...]) -> str:

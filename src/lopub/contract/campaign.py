@@ -17,10 +17,11 @@ from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_j
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.contract.texts import one_line
 from lopub.contract.view import Losses, ViewRule, view_from_json
-from lopub.errors import CampaignError, CodesCollide, DomainError, StoreError
+from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainError, StoreError, refusing
 from lopub.files import kind_of, write_whole
 
-FORMAT = 1
+PLAIN_FORMAT, FORMAT = 1, 2
+"""Of a campaign whose questions are all asked of everybody, and of one that says more about them."""
 MOST_CODED_VIEWS = 4096
 """Views whose codes are derived, where each view has codes of its own."""
 MOST_TRIED = 2**14
@@ -47,8 +48,30 @@ class Campaign:
     terms: Terms
 
     def __post_init__(self) -> None:
-        self.view.check(self.domain.sizes, self.jointly)
-        check_translations(self.terms.translations.values(), self.domain)
+        with refusing(CampaignRefusal.QUESTIONNAIRE):
+            if self.domain.has_rules:
+                self.domain.check_questionnaire()
+                object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
+        with refusing(CampaignRefusal.VIEW):
+            self.view.check(self.domain.sizes, self.jointly)
+        with refusing(CampaignRefusal.TERMS):
+            check_translations(self.terms.translations.values(), self.domain)
+        with refusing(CampaignRefusal.LIMIT):
+            self._check_cells()
+        with refusing(CampaignRefusal.MECHANISM):
+            self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+        with refusing(CampaignRefusal.LIMIT):
+            coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
+            self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
+        with refusing(CampaignRefusal.CODES):
+            if not all(channel.distinct for channel in self.coded_channels):
+                raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
+        with refusing(CampaignRefusal.LIMIT):
+            if self.longest_report > LONGEST_REPORT:
+                most = f"at most {LONGEST_REPORT:,} are allowed"
+                raise CampaignError(f"a report could have {self.longest_report:,} bytes; {most}")
+
+    def _check_cells(self) -> None:
         sizes = self.domain.sizes
         most = self.view.most_cells(sizes) if self.jointly else max(sizes)
         if most > self.mechanism.largest_block:
@@ -57,13 +80,6 @@ class Campaign:
                 f"a block of up to {cells} cells is too large for mechanism {self.mechanism.name!r},"
                 f" which takes {self.mechanism.largest_block:,}; use smaller views"
             )
-        self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
-        coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
-        self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
-        if not all(channel.distinct for channel in self.coded_channels):
-            raise CodesCollide("two candidates of one block share a code; use another salt, or more bits")
-        if self.longest_report > LONGEST_REPORT:
-            raise CampaignError(f"a report could have {self.longest_report:,} bytes; at most {LONGEST_REPORT:,} are allowed")
 
     def __repr__(self) -> str:
         how = f"{self.mechanism.name} {'jointly' if self.jointly else 'separately'}"
@@ -174,8 +190,23 @@ class Campaign:
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
-        alone. In a jointly randomized view that is the whole epsilon, not the smaller figure of a projection."""
-        return max(self._losses_of(self.domain.position(name)), default=Decimal(0))
+        alone, or, where the questionnaire has rules, in it and what follows from it: the rest of its list, and questions that
+        apply or not because of it. In a jointly randomized view that is the whole epsilon, not the smaller figure of a
+        projection."""
+        position = self.domain.position(name)
+        following = self.domain.following(position)
+        if len(following) == 1:
+            return max(self._losses_of(position), default=Decimal(0))
+        if not self.jointly:
+            return self.view.worst(self._losses, len(self.domain), following)
+        return max((loss for each in following for loss in self._losses_around(each)), default=Decimal(0))
+
+    def _losses_around(self, position: int) -> list[Decimal]:
+        """Of every view that covers the attribute, whichever of its attributes differ; randomized jointly."""
+        if not self.mechanism.codes_differ_by_block:
+            return [self.loss] if self.view.covers(position) else []
+        pairs = zip(self._coded_views, self.coded_channels, strict=True)
+        return [channel.law().loss for view, channel in pairs if position in view]
 
     def epsilon_of(self, name: str) -> float:
         """Epsilon of one attribute as a double, rounded up."""
@@ -214,7 +245,7 @@ class Campaign:
             "view": self.view.to_json(),
         }
         parts: dict[str, Json] = {
-            "format": FORMAT,
+            "format": format_of(self.domain),
             "schema": self.domain.to_json(),
             "mechanism": self.mechanism.to_json(),
             "privacy": privacy,
@@ -224,34 +255,49 @@ class Campaign:
     @classmethod
     def from_bytes(cls, data: bytes, *, expected_id: str | None = None) -> Self:
         """The campaign that these bytes stand for; hashes first, and refuses bytes that it would not write itself."""
-        if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
-            raise CampaignError(f"this is not campaign {expected_id[:16]}…: its bytes were changed, or it is another campaign")
+        with refusing(CampaignRefusal.ID):
+            if expected_id is not None and hashlib.sha256(data).hexdigest() != expected_id.lower():
+                other = "its bytes were changed, or it is another campaign"
+                raise CampaignError(f"this is not campaign {expected_id[:16]}…: {other}")
         try:
-            campaign = cls._from_json(parse_canonical(_within_limits(data)))
+            with refusing(CampaignRefusal.SIZE):
+                _within_limits(data)
+            campaign = cls._from_json(parse_canonical(data))
         except DomainError as error:
-            raise CampaignError(str(error)) from None
+            raise _refused(str(error), error.reason) from None
         if campaign.canonical_bytes != data:
-            raise CampaignError("the campaign spells something as LoPub would not write it; `lopub campaign make` writes it anew")
+            anew = "the campaign spells something as LoPub would not write it; `lopub campaign make` writes it anew"
+            raise _refused(anew, CampaignRefusal.CANONICAL)
         return campaign
 
     @classmethod
     def _from_json(cls, value: Json) -> Self:
-        members = Members(value, "")
-        if (number := members.integer("format")) != FORMAT:
-            raise CampaignError(f"format must be {FORMAT}, got {number}; a newer LoPub may read it")
-        domain = domain_from_json(members.members("schema"))
-        privacy = members.members("privacy")
-        claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
-        if randomize not in ("jointly", "separately"):
-            raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
-        rule = view_from_json(privacy.members("view"), domain)
-        privacy.done()
-        mechanism = mechanism_from_json(members.members("mechanism"))
-        terms = terms_from_json(members)
-        members.done()
+        with refusing(CampaignRefusal.FORMAT):
+            members = Members(value, "")
+            if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
+                raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
+        with refusing(CampaignRefusal.SCHEMA):
+            domain = domain_from_json(members.members("schema"))
+        with refusing(CampaignRefusal.FORMAT):
+            if number != (needed := format_of(domain)):
+                raise CampaignError(f"format must be {needed} for these questions, got {number}")
+        with refusing(CampaignRefusal.VIEW):
+            privacy = members.members("privacy")
+            claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
+            if randomize not in ("jointly", "separately"):
+                raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
+            rule = view_from_json(privacy.members("view"), domain)
+            privacy.done()
+        with refusing(CampaignRefusal.MECHANISM):
+            mechanism = mechanism_from_json(members.members("mechanism"))
+        with refusing(CampaignRefusal.TERMS):
+            terms = terms_from_json(members)
+        with refusing(CampaignRefusal.MEMBER):
+            members.done()
         campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
-        if claim != (derived := decimal_up(campaign.loss)):
-            raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
+        with refusing(CampaignRefusal.CLAIM):
+            if claim != (derived := decimal_up(campaign.loss)):
+                raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
         return campaign
 
     @classmethod
@@ -263,19 +309,31 @@ class Campaign:
         except OSError as error:
             raise StoreError(f"cannot read campaign {path}: {error.strerror}") from None
         if len(data) > LONGEST_FILE:
-            raise CampaignError(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign")
+            raise _refused(f"{path} is larger than {LONGEST_FILE:,} bytes; that is not a campaign", CampaignRefusal.SIZE)
         try:
             return cls.from_bytes(data, expected_id=expected_id)
         except CampaignError as error:
             if (kind := kind_of(data)) != "JSON":
-                raise CampaignError(f"{path} is not a campaign, but {kind}") from None
+                raise _refused(f"{path} is not a campaign, but {kind}", error.reason) from None
             if b'"mechanism"' not in data and b'"schema"' in data:
-                raise CampaignError(f"{path} is a draft, not a campaign; `lopub campaign make` makes one of it") from None
-            raise CampaignError(f"{path}: {error}") from None
+                draft = f"{path} is a draft, not a campaign; `lopub campaign make` makes one of it"
+                raise _refused(draft, error.reason) from None
+            raise _refused(f"{path}: {error}", error.reason) from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
         write_whole(Path(path), self.canonical_bytes, force=force)
+
+
+def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
+    error = CampaignError(message)
+    error.reason = reason
+    return error
+
+
+def format_of(domain: Domain) -> int:
+    """The lowest format that can carry these questions."""
+    return PLAIN_FORMAT if domain.is_plain else FORMAT
 
 
 def _within_limits(data: bytes) -> bytes:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, NoReturn, TypeVar
 
 from lopub.contract.texts import are_normalized, normalize
-from lopub.errors import CampaignError, DomainError
+from lopub.errors import CampaignError, CampaignRefusal, DomainError, refusing
 from lopub.files import members_once
 
 LARGEST_INTEGER = 2**53 - 1
@@ -56,24 +56,28 @@ def canonical_bytes(value: Json) -> bytes:
 
 def parse_canonical(data: bytes) -> Json:
     """The value of canonical bytes; refuses any other spelling of it."""
-    value = _loaded(data)
-    texts = _texts_within(value)
-    if canonical_bytes(value) != data or not are_normalized(texts):
-        raise CampaignError(
-            "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"
-        )
+    with refusing(CampaignRefusal.JSON):
+        value = _loaded(data)
+        is_normal = are_normalized(_texts_within(value))
+    with refusing(CampaignRefusal.CANONICAL):
+        if canonical_bytes(value) != data or not is_normal:
+            raise CampaignError(
+                "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"
+            )
     return value
 
 
-def parse(data: bytes) -> Json:
-    """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C."""
-    value = _loaded(data)
+def parse(data: bytes, *, decimals: bool = False) -> Json:
+    """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C. decimals: take them,
+    as the texts that they are spelt with."""
+    value = _loaded(data, str if decimals else _no_float)
     return value if are_normalized(_texts_within(value)) else _normalized(value)
 
 
-def _loaded(data: bytes) -> Json:
+def _loaded(data: bytes, of_decimal: Callable[[str], Any] | None = None) -> Json:
+    decimal = of_decimal or _no_float
     try:
-        value: Json = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float)
+        value: Json = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=decimal, parse_constant=_no_float)
         return value
     except UnicodeDecodeError:
         raise CampaignError("a campaign must be UTF-8 text") from None
@@ -211,7 +215,7 @@ class Members:
         """Refuse members that nobody has taken."""
         if self._left:
             name = min(self._left)
-            raise CampaignError(f"{self.path(name)} is not known to format 1")
+            raise CampaignError(f"{self.path(name)} is not known to format 1 or 2")
 
 
 def text_at(value: Json, where: str) -> str:

@@ -1,31 +1,41 @@
-"""What may be asked, and in which order: attributes with their candidates."""
+"""What may be asked, and in which order: attributes with their candidates, and the questionnaire's public rules about records."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 from lopub.contract.attribute import (
     INTEGER,
     MOST_CANDIDATES,
+    NOT_APPLICABLE,
     NUMBER,
+    Accepted,
     Attribute,
-    Binned,
     Boolean,
     Categorical,
     IntegerRange,
     Value,
     few,
 )
+from lopub.contract.binned import Binned
 from lopub.contract.canonical import Json
+from lopub.contract.condition import Comparison, Condition
+from lopub.contract.dated import Dated
 from lopub.contract.texts import one_line
-from lopub.errors import DomainError, all_of
+from lopub.contract.tick_list import ListOption, TickList
+from lopub.errors import CampaignError, DomainError, all_of
 
 Clique = tuple[int, ...]
 """Some attributes by their positions, ascending: what a report covers, an estimate is about, a tree joins."""
 Pair = tuple[int, int]
 """A clique of two."""
+Question = Attribute | TickList
+"""What is asked at once: one attribute, or a list with one attribute per option."""
+Record = Mapping[str, Value | Sequence[str]]
+"""Question -> answer: a value, None for none, of a list the values that are ticked."""
 MOST_ATTRIBUTES = 4096
 MOST_CANDIDATES_IN_ALL = 2**18
 """Candidates of all attributes together."""
@@ -88,37 +98,151 @@ class Domain:
         """The attribute of this name; refuses a name that is not there."""
         return self.attributes[self.position(name)]
 
-    def indices(self, record: Mapping[str, Value]) -> tuple[int, ...]:
-        """The record as candidate numbers, in order; it must answer every attribute and no other."""
+    # ---- questions: what attributes have to do with each other
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """What is asked, in order; a list stands where its first option does."""
+        return tuple(dict.fromkeys(a.of_list if isinstance(a, ListOption) else a for a in self.attributes))
+
+    @cached_property
+    def lists(self) -> tuple[Clique, ...]:
+        """The positions of every list's options, in order."""
+        return tuple(self.positions(o.name for o in one.options) for one in self.questions if isinstance(one, TickList))
+
+    @cached_property
+    def has_rules(self) -> bool:
+        """Whether the questionnaire says more about a record than its attributes do one by one."""
+        return any(isinstance(one, TickList) or one.only_if is not None for one in self.questions)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether format 1 can carry all questions."""
+        return all(question.is_plain for question in self.questions)
+
+    def accepted(self, comparison: Comparison) -> Accepted:
+        """The candidates of its attribute for which a comparison holds."""
+        key = (comparison, *map(type, comparison.values))  # 1 and true are equal to Python
+        if key not in self._accepted:
+            self._accepted[key] = self[comparison.attribute].accepted(comparison)
+        return self._accepted[key]
+
+    @cached_property
+    def _accepted(self) -> dict[tuple[object, ...], Accepted]:
+        return {}
+
+    def following(self, position: int) -> Clique:
+        """The attribute, the rest of its list, and all that applies or not because of these: what may differ with it."""
+        if not self.has_rules:
+            return (position,)
+        return tuple(place for place in range(len(self)) if self._followers[position] >> place & 1)
+
+    @cached_property
+    def _followers(self) -> dict[int, int]:
+        """From the last question to the first, each with its own followers and theirs; sets as the bits of integers."""
+        found: dict[int, int] = {}
+        readers: dict[str, int] = {}
+        for question in reversed(self.questions):
+            options = question.options if isinstance(question, TickList) else (question,)
+            own = self.positions(option.name for option in options)
+            every = sum(1 << position for position in own)
+            for option in options:
+                every |= readers.get(option.name, 0)
+            found.update(dict.fromkeys(own, every))
+            for name in question.only_if.attributes if question.only_if else ():
+                readers[name] = readers.get(name, 0) | every
+        return found
+
+    def check_questionnaire(self) -> None:
+        """Refuse conditions on anything but earlier answers, or on answers that are not there, and lists that are torn apart."""
+        for _, mistake in self.questionnaire_mistakes():
+            raise CampaignError(mistake)
+
+    def questionnaire_mistakes(self) -> Iterator[tuple[str, str]]:
+        """(question, what is wrong) of every condition, and of lists."""
+        seen: set[str] = set()
+        for question in self.questions:
+            for comparison in question.only_if.comparisons() if question.only_if else ():
+                if (mistake := self._comparison_mistake(comparison, seen)) is not None:
+                    yield question.name, f"the condition of {question.name!r}{mistake}"
+            own = question.options if isinstance(question, TickList) else (question,)
+            if self.attributes[len(seen) : len(seen) + len(own)] != own:
+                yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
+            seen.update(one.name for one in own)
+            if isinstance(question, TickList) and question.name in self:
+                yield question.name, f"list {question.name!r} has the name of another question"
+
+    def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
+        if comparison.attribute not in seen:
+            why = "does not stand before it" if comparison.attribute in self else "is not asked, or has no such option"
+            lists = {one.name for one in self.questions if isinstance(one, TickList)}
+            if comparison.operator != "includes" and comparison.field in lists:
+                why = "is a list, of which one option can be asked, by includes"
+            return f" looks at {comparison.field!r}, which {why}"
+        try:
+            self.accepted(comparison)
+        except DomainError as error:
+            return f": {error}"
+        return None
+
+    # ---- records
+
+    def indices(self, record: Record) -> tuple[int, ...]:
+        """The record as candidate numbers, in order. It must answer every question and no other, but for those that do not apply:
+        these may be left out, and must not be answered."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
         with suppress(DomainError):  # said below, with whatever else is wrong
-            if len(record) == len(self) and all(name in record for name in self.names):
-                return tuple([attribute.index(record[attribute.name]) for attribute in self.attributes])
-        raise DomainError(all_of(self._mistakes(record), "the record"))
+            if not self.has_rules and len(record) == len(self) and all(name in record for name in self.names):
+                return tuple([attribute.index(cast(Value, record[attribute.name])) for attribute in self.attributes])
+        codes: dict[str, int] = {}
+        if mistakes := self._mistakes(record, codes):
+            raise DomainError(all_of(mistakes, "the record"))
+        return tuple(codes[name] for name in self.names)
 
-    def _mistakes(self, record: Mapping[str, Value]) -> list[str]:
-        """All that keeps a record from being one of this domain, attribute by attribute; never an answer."""
+    def _mistakes(self, record: Record, codes: dict[str, int]) -> list[str]:
+        """All that keeps a record from being one of this domain, question by question; never an answer. codes: filled."""
         found = []
-        for attribute in self.attributes:
-            if attribute.name not in record:
-                next_step = "; give null (None in Python) for no answer" if attribute.missing else ", which must be answered"
-                found.append(f"the record lacks attribute {attribute.name!r}{next_step}")
-                continue
+        for question in self.questions:
             try:
-                attribute.index(record[attribute.name])
+                own = self._answered(question, record, codes)
             except DomainError as error:
                 found.append(str(error))
-        if n_unknown := sum(
-            name not in self._position_of for name in record
-        ):  # not named: one may be an answer in the wrong place
+                continue
+            names = [o.name for o in question.options] if isinstance(question, TickList) else [question.name]
+            codes.update(zip(names, own, strict=True) if own else ())
+        asked = {question.name for question in self.questions}
+        if n_unknown := sum(name not in asked for name in record):  # not named: one may be an answer in the wrong place
             keys = "a key" if n_unknown == 1 else f"{n_unknown} keys"
-            found.append(f"the record has {keys} that the campaign does not ask for; it asks for {few(self.names)}")
+            names_asked = few(tuple(question.name for question in self.questions))
+            found.append(f"the record has {keys} that the campaign does not ask for; it asks for {names_asked}")
         return found
+
+    def _answered(self, question: Question, record: Record, codes: Mapping[str, int]) -> tuple[int, ...]:
+        """The candidates of a question's attributes; none where an answer that decides whether it applies is wrong itself."""
+        answer, what = record.get(question.name), "list" if isinstance(question, TickList) else "attribute"
+        n_attributes = len(question.values) if isinstance(question, TickList) else 1
+        if question.only_if is not None and question.not_applicable_index is not None:
+            if any(name not in codes for name in question.only_if.attributes):
+                return ()
+            if not self.holds(question.only_if, codes):
+                if answer is not None:
+                    raise DomainError(f"{what} {question.name!r} is answered, but does not apply to this record")
+                return (question.not_applicable_index,) * n_attributes
+            if answer == NOT_APPLICABLE:
+                raise DomainError(f"{what} {question.name!r} applies to this record")
+        if question.name not in record:
+            next_step = "; give null (None in Python) for no answer" if question.missing else ", which must be answered"
+            raise DomainError(f"the record lacks {what} {question.name!r}{next_step}")
+        return question.indices(answer) if isinstance(question, TickList) else (question.index(cast(Value, answer)),)
+
+    def holds(self, condition: Condition, codes: Mapping[str, int]) -> bool:
+        """Whether a condition holds for a record. codes: attribute -> candidate."""
+        return bool(condition.evaluate(lambda one: codes[one.attribute] in self.accepted(one)))
 
     def to_json(self) -> dict[str, Json]:
         """The Table Schema."""
-        return {"fields": [attribute.to_json() for attribute in self.attributes]}
+        return {"fields": [question.to_json() for question in self.questions]}
 
 
 def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -134,13 +258,19 @@ __all__ = [
     "INTEGER",
     "MOST_ATTRIBUTES",
     "MOST_CANDIDATES",
+    "NOT_APPLICABLE",
     "NUMBER",
     "Attribute",
     "Binned",
     "Boolean",
     "Categorical",
+    "Dated",
     "Domain",
     "IntegerRange",
+    "ListOption",
+    "Question",
+    "Record",
+    "TickList",
     "Value",
     "names_of",
 ]

@@ -4,11 +4,25 @@ A draft may leave out what goes without saying (`constraints.enum`, `required`, 
 must not. The loader sees to that: it refuses bytes that it would not write itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from lopub.contract.canonical import Json, Members, decimal_text, text_at
-from lopub.contract.domain import MOST_ATTRIBUTES, Attribute, Binned, Boolean, Categorical, Domain, IntegerRange
+from lopub.contract.condition import condition_from_json
+from lopub.contract.dated import TYPES
+from lopub.contract.domain import (
+    MOST_ATTRIBUTES,
+    Attribute,
+    Binned,
+    Boolean,
+    Categorical,
+    Dated,
+    Domain,
+    IntegerRange,
+    Question,
+    TickList,
+)
 from lopub.errors import CampaignError, DomainError
 
 Common = dict[str, Any]
@@ -21,11 +35,21 @@ def domain_from_json(members: Members) -> Domain:
     members.done()
     if len(fields) > MOST_ATTRIBUTES:  # before any is read
         raise CampaignError(f"{members.path('fields')} must list 1 to {MOST_ATTRIBUTES:,} attributes, got {len(fields):,}")
-    return Domain(tuple(attribute_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields)))
+    return domain_of(question_from_json(item, f"{members.path('fields')}[{i}]") for i, item in enumerate(fields))
 
 
-def attribute_from_json(value: Json, where: str) -> Attribute:
-    """The attribute that a Table Schema field describes."""
+def domain_of(questions: Iterable[Question]) -> Domain:
+    """The domain of these questions: a list has one attribute per option."""
+    attributes: list[Attribute] = []
+    for question in questions:
+        attributes += question.options if isinstance(question, TickList) else [question]
+        if len(attributes) > MOST_ATTRIBUTES:  # refused below; no more of them are made
+            break
+    return Domain(tuple(attributes))
+
+
+def question_from_json(value: Json, where: str) -> Question:
+    """The attribute, or the list, that a Table Schema field describes."""
     members = Members(value, where)
     kind = members.text("type")
     if kind not in _READERS:
@@ -33,6 +57,8 @@ def attribute_from_json(value: Json, where: str) -> Attribute:
     constraints = members.members("constraints") if "constraints" in members else Members({}, members.path("constraints"))
     common: Common = {key: members.text(key, "") for key in ("title", "question", "description")}
     common |= {"name": members.text("name"), "missing": not constraints.boolean("required", True)}
+    if "onlyIf" in members:
+        common["only_if"] = condition_from_json(members.take("onlyIf"), members.path("onlyIf"))
     attribute = _READERS[kind](members, constraints, common)
     constraints.done()
     members.done()
@@ -62,6 +88,13 @@ def _category(item: Json, where: str, i: int) -> tuple[str, str]:
     return value, label
 
 
+def _list(members: Members, constraints: Members, common: Common) -> Question:
+    where = members.path("categories")
+    pairs = [_category(item, where, i) for i, item in enumerate(members.items("categories"))]
+    most, none = constraints.integer("maxLength", 0), members.text("none", "")
+    return TickList(values=tuple(value for value, _ in pairs), labels=dict(pairs), most=most, none=none, **common)
+
+
 def _boolean(members: Members, constraints: Members, common: Common) -> Attribute:
     return Boolean(**common)
 
@@ -84,6 +117,11 @@ def _binned(members: Members, constraints: Members, common: Common) -> Attribute
     return attribute
 
 
+def _dated(kind: str, members: Members, constraints: Members, common: Common) -> Attribute:
+    first, last = constraints.text("minimum", ""), constraints.text("maximum", "")
+    return Dated(kind=kind, period=members.text("period"), first=first, last=last, **common)
+
+
 def _decimal(value: Json, where: str, i: int | None = None) -> str:
     """A decimal is a text; a draft may give an integer. i: its number in the list at this place."""
     if isinstance(value, str):
@@ -95,9 +133,11 @@ def _decimal(value: Json, where: str, i: int | None = None) -> str:
     )
 
 
-_READERS: dict[str, Callable[[Members, Members, Common], Attribute]] = {
+_READERS: dict[str, Callable[[Members, Members, Common], Question]] = {
     "string": _categorical,
     "boolean": _boolean,
     "integer": _integer,
     "number": _binned,
+    "list": _list,
+    **{kind: partial(_dated, kind) for kind in TYPES},
 }

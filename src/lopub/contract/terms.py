@@ -80,15 +80,16 @@ class Translation:
 
 
 def check_translations(translations: Iterable[Translation], domain: Domain) -> None:
-    """Every attribute and every candidate that is translated must be there."""
-    names = set(domain.names)
+    """Every question and every candidate, or option, that is translated must be there."""
+    asked = {question.name: question for question in domain.questions}
+    names = set(asked)
     texts_of: dict[str, frozenset[str]] = {}
     for translation in translations:
         for name in sorted({*translation.titles, *translation.questions, *translation.labels} - names):
             raise CampaignError(f"a translation names attribute {name[:100]!r}, which the campaign does not ask for")
         for name, labels in translation.labels.items():
             if name not in texts_of:
-                texts_of[name] = frozenset(domain[name].texts)
+                texts_of[name] = frozenset(asked[name].texts)
             if not texts_of[name].issuperset(labels):
                 raise CampaignError(f"a translation of attribute {name!r} labels a value that it does not list")
 

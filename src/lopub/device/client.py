@@ -8,13 +8,13 @@ same bytes: a second draw would let the noise be averaged away. Where reports ar
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
 from lopub.contract.budget import decimal_up, exact_decimal
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Value
+from lopub.contract.domain import Record
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, Report, mask_of, pack
 from lopub.contract.terms import EPOCH
@@ -64,8 +64,9 @@ class Client:
     def __repr__(self) -> str:
         return one_line(self, repr(self._campaign.terms.name), f"epsilon {self._campaign.epsilon:.6g}")
 
-    def encode(self, record: Mapping[str, Value]) -> Report:
-        """The respondent's report: made from this record, or the one that was made before."""
+    def encode(self, record: Record) -> Report:
+        """The respondent's report: made from this record, or the one that was made before. Questions that do not apply are left
+        out of a record; a list is answered with what is ticked."""
         if (made := self.kept()) is not None:
             self._charge()
             return made

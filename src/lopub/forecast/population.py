@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Categorical, Clique, Domain
 from lopub.errors import DomainError
+from lopub.laws.questionnaire import conformed
 
 Probabilities = NDArray[np.float64]
 
@@ -28,6 +29,8 @@ DEPENDENCES = ("none", *LOADINGS)
 SKEW = 3.5
 """Over all candidates of an attribute, shares fall by nearly e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
 GOLDEN = (math.sqrt(5) - 1) / 2
+N_RULED = 50_000
+"""People of a table that stands for those of a questionnaire with rules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,8 @@ class Population:
     def uniform(cls, domain: Domain) -> "Population":
         """Every answer equally likely, and nothing depends on anything: the least that can be assumed."""
         shares = tuple(np.full(size, 1 / size) for size in domain.sizes)
-        return cls(domain, "uniform and independent answers", "none", None, shares, tuple(map(np.zeros_like, shares)))
+        made = cls(domain, "uniform and independent answers", "none", None, shares, tuple(map(np.zeros_like, shares)))
+        return made._ruled() if domain.has_rules else made
 
     @classmethod
     def like_surveys(cls, domain: Domain, *, dependence: str = "usual") -> "Population":
@@ -63,7 +67,8 @@ class Population:
         found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
         tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
         known = f"given shares of {len(shares)}, else " if shares else ""
-        return cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
+        made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
+        return made._ruled() if domain.has_rules else made
 
     @classmethod
     def of_table(cls, table: Dataset) -> "Population":
@@ -88,6 +93,11 @@ class Population:
         half = rng.integers(0, 2, n) * 2 - 1
         columns = [_drawn(rng, half, shares, tilt) for shares, tilt in zip(self.shares, self.tilts, strict=True)]
         return Dataset(self.domain, np.stack(columns, axis=1))
+
+    def _ruled(self) -> "Population":
+        """The same people once they keep the questionnaire's rules, as a table: their shares have no simple form any more."""
+        table = Dataset(self.domain, conformed(self.domain, self.people(N_RULED, 0).codes))
+        return replace(Population.of_table(table), label=self.label, dependence=self.dependence)
 
     def merged(self, position: int, n_candidates: int) -> "Population":
         """The same people where neighbouring answers of one attribute are taken together until so many are left."""

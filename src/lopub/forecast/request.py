@@ -1,21 +1,15 @@
 """From a request to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
-from typing import TypeVar
 
 from lopub.contract.budget import epsilon_decimal
 from lopub.contract.campaign import Campaign
-from lopub.contract.canonical import Json, Members, parse
-from lopub.contract.domain import Attribute, Domain
-from lopub.contract.fields import attribute_from_json
+from lopub.contract.domain import Domain
 from lopub.contract.mechanism import Mechanism
-from lopub.contract.terms import Terms, terms_from_json
+from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, ViewRule
-from lopub.errors import CampaignError, DomainError, StoreError, all_of, checks_options
-from lopub.files import kind_of
+from lopub.errors import CampaignError, checks_options
 from lopub.forecast.design import ranked, usual_designs
 from lopub.forecast.population import Population
 from lopub.laws import bulk_of
@@ -25,12 +19,6 @@ MUCH_BETTER = 0.8
 this share of what pairs are off by."""
 PAPER = "bloom"
 """The paper's mechanism: what its f, bits and hashes ask for."""
-_TOGETHER = {"name", "type", "constraints", "categories", "categoriesOrdered", "bins"}
-"""The members of a field that only make sense with one another."""
-
-
-class FinishedCampaign(CampaignError):
-    """A campaign where a draft of one is expected."""
 
 
 @checks_options
@@ -78,96 +66,6 @@ class CampaignRequest:
     def wants_filters(self) -> bool:
         """Whether it says anything about Bloom filters."""
         return (self.n_bits, self.n_hashes, self.false_positive_rate) != (None, None, None)
-
-
-def draft_from_file(path: str | Path) -> tuple[Domain, Terms]:
-    """The fields and terms of a draft: a campaign without mechanism and privacy, in any spelling of JSON.
-
-    Whatever is wrong with it is told at once, field by field.
-    """
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise StoreError(f"cannot read draft {path}: {error.strerror}") from None
-    try:
-        return _draft(parse(data))
-    except FinishedCampaign as error:
-        raise FinishedCampaign(f"{path}: {error}") from None
-    except (CampaignError, DomainError) as error:
-        if (kind := kind_of(data)) != "JSON":
-            raise CampaignError(f"{path} is not a draft, but {kind}") from None
-        raise CampaignError(f"{path}: {error}") from None
-
-
-def _draft(value: Json) -> tuple[Domain, Terms]:
-    members = Members(value, "")
-    if "format" in members and "mechanism" in members:
-        raise FinishedCampaign(
-            "this is a finished campaign, not a draft; for another campaign with the same questions, take format, mechanism and"
-            " privacy out of it"
-        )
-    mistakes: list[str] = []
-    attributes = _attributes(members, mistakes)
-    terms = _terms(members, mistakes)
-    if not mistakes or attributes:
-        _noting(mistakes, lambda: Domain(tuple(attributes)))
-    if mistakes or terms is None:
-        raise CampaignError(all_of(mistakes, "the draft"))
-    return Domain(tuple(attributes)), terms
-
-
-Result = TypeVar("Result")
-
-
-def _noting(mistakes: list[str], read: Callable[[], Result], prefix: str = "") -> Result | None:
-    """What comes of reading; a mistake is noted, and nothing comes of it."""
-    try:
-        return read()
-    except (CampaignError, DomainError) as error:
-        mistakes.append(str(error) if str(error).startswith("attribute ") else f"{prefix}{error}")
-        return None
-
-
-def _attributes(members: Members, mistakes: list[str]) -> list[Attribute]:
-    """The fields that can be; what is wrong with the others goes to the mistakes, by name."""
-    schema = _noting(mistakes, lambda: members.members("schema"))
-    fields = _noting(mistakes, lambda: schema.items("fields")) if schema is not None else None
-    if schema is not None:
-        _noting(mistakes, schema.done)
-    found = [_attribute(item, f"schema.fields[{i}]", mistakes) for i, item in enumerate(fields or [])]
-    return [attribute for attribute in found if attribute is not None]
-
-
-def _attribute(item: Json, where: str, mistakes: list[str]) -> Attribute | None:
-    """A field. Members that hang together are read together, every other one alone."""
-    if not isinstance(item, dict) or not isinstance(name := item.get("name"), str):
-        return _noting(mistakes, lambda: attribute_from_json(item, where))
-    before, prefix = len(mistakes), f"field {name!r}: "
-    together = {key: value for key, value in item.items() if key in _TOGETHER}
-    _noting(mistakes, lambda: attribute_from_json(together, ""), prefix)
-    for key in sorted(set(item) - set(together)):
-        alone: Json = {"name": "alone", "type": "boolean", key: item[key]}
-        _noting(mistakes, lambda alone=alone: attribute_from_json(alone, ""), prefix)  # type: ignore[misc]
-    return attribute_from_json(item, where) if len(mistakes) == before else None
-
-
-def _terms(members: Members, mistakes: list[str]) -> Terms | None:
-    """The terms, each of which is read alone first."""
-    given = members.every(lambda value, _: value)
-    given.pop("schema", None)
-    before = len(mistakes)
-
-    def read(values: dict[str, Json]) -> Terms:
-        rest = Members(values, "")
-        terms = terms_from_json(rest)
-        rest.done()
-        return terms
-
-    _noting(mistakes, lambda: read({key: value for key, value in given.items() if key == "name"}))
-    for key in sorted(set(given) - {"name"}):
-        alone = {"name": "alone", key: given[key]}
-        _noting(mistakes, lambda alone=alone: read(alone))  # type: ignore[misc]
-    return read(given) if len(mistakes) == before else None
 
 
 @checks_options

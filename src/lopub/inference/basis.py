@@ -14,6 +14,7 @@ from lopub.collection.counts import Counts, count, count_singly, form_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Domain
 from lopub.errors import NeedsReports
+from lopub.inference.agreement import Agreement
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
@@ -118,10 +119,32 @@ class Basis(ABC):
     # ---- marginals, each estimated once
 
     def marginal(self, position: int) -> Probabilities:
-        """Of an attribute that some reports cover."""
+        """Of an attribute that some reports cover, in agreement with the questionnaire."""
+        return self._agreed[position] if self.agreement else self._alone(position)
+
+    def _alone(self, position: int) -> Probabilities:
+        """The marginal as the reports about it give it."""
         if position not in self._marginals:
             self._marginals[position] = self._estimated_marginal(position)
         return self._marginals[position]
+
+    @cached_property
+    def agreement(self) -> Agreement:
+        """What the questionnaire says about estimates."""
+        return Agreement(self.domain)
+
+    @cached_property
+    def _agreed(self) -> dict[int, Probabilities]:
+        alone = {position: self._alone(position) for position in range(len(self.domain)) if self.n_covering((position,))}
+        return self.agreement.agreed(alone, lambda position: self.reader.covariance(self, position, alone[position]))
+
+    def independent(self, clique: Clique) -> Probabilities:
+        """The product of the marginals, or what comes nearest to it among joints that the questionnaire allows."""
+        return self.agreement.independent(clique, self.marginal)
+
+    def conformed(self, clique: Clique, joint: Probabilities) -> Probabilities:
+        """The joint, in agreement with the questionnaire."""
+        return self.agreement.conformed(clique, joint, self.marginal)
 
     def marginal_error(self, position: int) -> Probabilities:
         """Standard errors of a marginal, of candidates that the fit holds at zero, too."""

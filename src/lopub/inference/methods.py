@@ -13,7 +13,7 @@ from lopub.errors import DomainError, checks_options
 from lopub.inference import em as expectation
 from lopub.inference.basis import Basis
 from lopub.inference.evidence import Evidence
-from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of
+from lopub.inference.joint import Fit, JointDistribution, Probabilities
 from lopub.inference.lasso import lasso_joint
 from lopub.inference.shrunk import shrunk
 from lopub.inference.spread import MOST_CELLS, errors_from, product_errors, standard_errors
@@ -113,9 +113,9 @@ class Em(_Climbing):
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint under which the reports are most likely."""
         if self.start == "product":
-            return self._converged(basis, clique, product_of([basis.marginal(position) for position in clique]))
+            return self._converged(basis, clique, basis.independent(clique))
         sizes = [basis.domain.sizes[position] for position in clique]
-        return self._converged(basis, clique, np.full(sizes, 1 / np.prod(sizes)))
+        return self._converged(basis, clique, _possible(basis, clique, np.full(sizes, 1 / np.prod(sizes))))
 
 
 @checks_options
@@ -133,7 +133,7 @@ class Shrunk(Estimator):
         marginals = [basis.marginal(position) for position in clique]
         evidence = basis.summary(clique)
         about_dependence = evidence.covering(2)
-        result = shrunk(about_dependence, marginals)
+        result = shrunk(about_dependence, marginals, basis.independent(clique), basis.agreement.mask(clique))
         fit = Fit(
             method=self.name,
             n_reports=evidence.n_reports,
@@ -144,7 +144,8 @@ class Shrunk(Estimator):
             strength=result.strength,
         )
         # The errors before shrinking: what the reports can tell. A spread of the shrunk joint would leave out its bias.
-        return _joint(basis, clique, result.joint, standard_errors(about_dependence, result.joint), fit)
+        joint = basis.conformed(clique, result.joint)
+        return _joint(basis, clique, joint, standard_errors(about_dependence, joint), fit)
 
     def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
         return basis.summary(clique).covering(2).information(joint)
@@ -159,7 +160,7 @@ class Product(Estimator):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of independent attributes."""
-        joint = product_of([basis.marginal(position) for position in clique])
+        joint = basis.independent(clique)
         fit = Fit(method=self.name, n_reports=basis.n_touching(clique))
         return _joint(basis, clique, joint, _independent_errors(basis, clique), fit)
 
@@ -174,7 +175,7 @@ class Moments(Estimator):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint on the simplex that is nearest to what the counts say."""
-        joint = basis.moments.joint(clique)
+        joint = basis.conformed(clique, basis.moments.joint(clique)) if len(clique) > 1 else basis.moments.joint(clique)
         fit = Fit(method=self.name, n_reports=basis.n_covering(clique))
         small = joint.size <= MOST_CELLS
         return _joint(basis, clique, joint, errors_from(basis.moments.information(clique), joint) if small else None, fit)
@@ -198,7 +199,7 @@ class Lasso(Estimator):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint that the regression keeps."""
-        joint = lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
+        joint = _possible(basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name))
         n_reports = min(basis.n_covering((position,)) for position in clique)
         return _joint(basis, clique, joint, None, Fit(method=self.name, n_reports=n_reports))
 
@@ -219,7 +220,7 @@ class Hybrid(_Climbing):
 
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint under which the reports are most likely, among those on the Lasso's support."""
-        first = lasso_joint(basis.single_counts, clique, self.alpha, method=self.name)
+        first = _possible(basis, clique, lasso_joint(basis.single_counts, clique, self.alpha, method=self.name))
         return self._converged(basis, clique, first)
 
 
@@ -254,6 +255,15 @@ def _check_alpha(alpha: float | None) -> None:
 def _independent_errors(basis: Basis, clique: Clique) -> Probabilities:
     marginals = [basis.marginal(position) for position in clique]
     return product_errors(marginals, [basis.marginal_error(position) for position in clique])
+
+
+def _possible(basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities:
+    """The joint without the cells that the questionnaire rules out; where nothing of it is left, near independence."""
+    mask = basis.agreement.mask(clique)
+    if mask is None:
+        return joint
+    kept = np.where(mask, joint, 0.0)
+    return np.asarray(kept / kept.sum(), dtype=np.float64) if kept.sum() > 0 else basis.independent(clique)
 
 
 def _joint(

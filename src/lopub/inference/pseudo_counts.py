@@ -69,16 +69,22 @@ class Averaged:
     strength: float
 
 
-def averaged(part: PseudoCounts, prior: Probabilities, *, caution: float = 0.0) -> Averaged:
+def averaged(
+    part: PseudoCounts, prior: Probabilities, *, caution: float = 0.0, possible: NDArray[np.bool_] | None = None
+) -> Averaged:
     """The prior and the fits of all strengths towards it, each weighted by how well it explains held-out reports.
 
-    caution: nats by which a fit has to explain them better than the prior does to weigh as much."""
-    scores, fits = np.empty(len(STRENGTHS)), np.empty((len(STRENGTHS), prior.size))
-    counts = np.ascontiguousarray(part.counts[:, 0], dtype=np.float64)
-    fit_strengths(counts, part.reports.astype(np.float64), part.offset, prior.reshape(-1), STRENGTHS, scores, fits)
+    caution: nats by which a fit has to explain them better than the prior does to weigh as much. possible: the cells that can be
+    above zero; all unless given."""
+    cells = slice(None) if possible is None else np.flatnonzero(possible)
+    near = prior.reshape(-1)[cells]
+    scores, fits = np.empty(len(STRENGTHS)), np.empty((len(STRENGTHS), near.size))
+    counts = np.ascontiguousarray(part.counts[:, 0, cells], dtype=np.float64)
+    fit_strengths(counts, part.reports.astype(np.float64), part.offset, near, STRENGTHS, scores, fits)
     evidence = np.append(scores - caution, 0.0)
     weights = np.exp(evidence - evidence.max())
-    joint = weights @ np.vstack([fits, prior.reshape(-1)]) / weights.sum()
+    joint = np.zeros(prior.size)
+    joint[cells] = weights @ np.vstack([fits, near]) / weights.sum()
     strength = float(STRENGTHS[scores.argmax()]) if scores.max() > 0 else np.inf
     gain = max(0.0, _log_mean(scores[STRENGTHS <= 1]))
     return Averaged(joint.reshape(prior.shape), gain, strength)

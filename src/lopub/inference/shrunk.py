@@ -41,16 +41,22 @@ class ShrunkFit:
     fit: Result
 
 
-def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> ShrunkFit:
+def shrunk(
+    evidence: Evidence,
+    marginals: Sequence[Probabilities],
+    prior: Probabilities | None = None,
+    possible: NDArray[np.bool_] | None = None,
+) -> ShrunkFit:
     """The joint with the best held-out strength, fitted to all reports, then raked to the one-way marginals.
 
     The marginals come from more reports than the joint, so they are the better known part; raking keeps what the joint
-    adds to them and drops its noise about them.
+    adds to them and drops its noise about them. prior: what to shrink towards, with zeros in cells that are not possible; the
+    product of the marginals unless given.
     """
-    prior = product_of(marginals)
+    prior = product_of(marginals) if prior is None else prior
     part = _compiled(evidence)
     if isinstance(part, PseudoCounts):
-        return _averaged(part, prior, marginals)
+        return _averaged(part, prior, marginals, possible)
     strength, gain, start = chosen_strength(evidence, prior)
     if np.isinf(strength):
         value = evidence.log_likelihood(prior)
@@ -61,9 +67,11 @@ def shrunk(evidence: Evidence, marginals: Sequence[Probabilities]) -> ShrunkFit:
     return ShrunkFit(_with_marginals(fit.joint, marginals), gain, strength, fit)
 
 
-def _averaged(part: PseudoCounts, prior: Probabilities, marginals: Sequence[Probabilities]) -> ShrunkFit:
+def _averaged(
+    part: PseudoCounts, prior: Probabilities, marginals: Sequence[Probabilities], possible: NDArray[np.bool_] | None
+) -> ShrunkFit:
     """The same of pseudo-counts, whose fits are exact: averaged over the strengths."""
-    found = averaged(part, prior, caution=CAUTION)
+    found = averaged(part, prior, caution=CAUTION, possible=possible)
     fit = Result(found.joint, True, len(AVERAGED_STRENGTHS), (part.log_likelihood(found.joint),))
     return ShrunkFit(_with_marginals(found.joint, marginals), found.gain, found.strength, fit)
 

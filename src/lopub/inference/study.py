@@ -23,12 +23,13 @@ from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_option
 from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
 from lopub.inference.findings import Findings
-from lopub.inference.joint import Fit, JointDistribution, Probabilities, product_of, raked
+from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
 from lopub.inference.predicates import Question
 from lopub.inference.queries import Asking
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import covariance_from, expected_error
+from lopub.laws.support import Support
 
 MOST_CELLS = 2**20
 """Cells of a clique that is estimated as one table."""
@@ -192,6 +193,11 @@ class Study(Asking, Shown):
         """How many reports cover all attributes of a clique."""
         return self._basis.n_covering(self._own(clique))
 
+    @cached_property
+    def support(self) -> Support:
+        """What the questionnaire rules out, at this study's positions."""
+        return Support(self.domain)
+
     # ---- single attributes
 
     @property
@@ -259,6 +265,8 @@ class Study(Asking, Shown):
             return None
         axes = [own.index(self._place[position]) for position in clique]
         prior = np.transpose(np.maximum(joint, 1e-12), np.argsort(axes))
+        if (mask := self._basis.agreement.mask(own)) is not None:
+            prior = np.where(mask, prior, 0.0)
         evidence = self._basis.evidence(own).covering(len(own))
         found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
         return None if found is None else np.transpose(found, axes)
@@ -325,7 +333,7 @@ class Study(Asking, Shown):
         largest = sorted(part for part in covered if part and not any(set(part) < set(other) for other in covered))
         joints = [self._estimated(part, estimator) for part in largest]
         axes = [tuple(own.index(position) for position in part) for part in largest]
-        start = product_of([self._basis.marginal(position) for position in own])
+        start = self._basis.independent(own)
         fitted = raked(start, axes, [joint.probabilities for joint in joints])
         attributes = tuple(self.campaign.domain.attributes[position] for position in own)
         fit = Fit(method=estimator.name, n_reports=self._basis.n_touching(own), identified=False)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
+from lopub.contract.view.walk import Lists, questions_of
 from lopub.laws.draws import DrawnWords, RandomWords, uniform_below, words
 
 Mask = NDArray[np.bool_]
@@ -36,19 +37,43 @@ def _random_orders(n: int, d: int, source: RandomWords) -> NDArray[np.int64]:
     return np.argsort(words(source, n, d), axis=1)
 
 
+def _orders(n: int, d: int, lists: Lists, n_wanted: int, source: RandomWords) -> NDArray[np.int64]:
+    """The first so many attributes of n orders."""
+    return _walks(n, d, lists, n_wanted, source) if lists else _random_orders(n, d, source)[:, :n_wanted]
+
+
+def _walks(n: int, d: int, lists: Lists, n_wanted: int, source: RandomWords) -> NDArray[np.int64]:
+    """`walk`, one step for all reports at a time: a question that is left, and the next of its attributes in random order."""
+    questions = questions_of(d, lists)
+    longest = max(map(len, questions))
+    inner = np.full((n, len(questions), longest), -1, dtype=np.int64)
+    for number, own in enumerate(questions):
+        inner[:, number, : len(own)] = np.array(own)[np.argsort(words(source, n, len(own)), axis=1)]
+    left = np.tile(np.array([len(own) for own in questions]), (n, 1))
+    taken, rows = np.zeros((n, len(questions)), dtype=np.int64), np.arange(n)
+    orders = np.empty((n, n_wanted), dtype=np.int64)
+    for step in range(n_wanted):
+        nth = uniform_below(source, (left > 0).sum(axis=1))
+        chosen = np.argmax(np.cumsum(left > 0, axis=1) > nth[:, None], axis=1)
+        orders[:, step] = inner[rows, chosen, taken[rows, chosen]]
+        taken[rows, chosen] += 1
+        left[rows, chosen] -= 1
+    return orders
+
+
 def _all(rule: AllAttributes, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     return np.ones((n, len(sizes)), dtype=bool)
 
 
 def _sampled(rule: Sample, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     mask = np.zeros((n, len(sizes)), dtype=bool)
-    np.put_along_axis(mask, _random_orders(n, len(sizes), source)[:, : rule.n_sampled], True, axis=1)
+    np.put_along_axis(mask, _orders(n, len(sizes), rule.lists, rule.n_sampled, source), True, axis=1)
     return mask
 
 
 def _filled(rule: Fill, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     """The walk of `Fill.draw`, one step for all reports at a time."""
-    orders = _random_orders(n, len(sizes), source)
+    orders = _orders(n, len(sizes), rule.lists, len(sizes), source)
     size_of = np.array(sizes, dtype=np.int64)
     mask = np.zeros((n, len(sizes)), dtype=bool)
     product = np.ones(n, dtype=np.int64)

@@ -1,7 +1,7 @@
 """JunctionTree + clique joints -> Dataset (Algorithm 6)."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from lopub.collection.dataset import Codes, Dataset
 from lopub.contract.domain import Clique, Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import SUM_TOLERANCE, Probabilities
+from lopub.model.acceptance import Acceptance
 from lopub.model.junction import JunctionTree
 
 BLOCK = 2**16
@@ -18,6 +19,8 @@ BLOCK = 2**16
 Cells = NDArray[np.unsignedinteger]
 Drawn = Iterator[tuple[slice | NDArray[np.unsignedinteger], NDArray[np.int64]]]
 """Rows, and the cells of what their separators do not settle."""
+REDRAWN, FEWEST_REDRAWN = 100, 64
+"""How often records that are not kept are drawn anew, and how many more than are needed, at least."""
 
 
 def synthesize(
@@ -41,8 +44,32 @@ def synthesize(
     Records are drawn in blocks: besides the table itself, a clique takes about sixteen bytes for each.
     """
     _check(tree, joints, domain, n_rows)
+
     columns = columns or domain
-    place, draw = columns.positions(domain.names), _stratified if stratified else _independent
+
+    def draw_more(n: int) -> Codes:
+        return _drawn(tree, joints, domain, columns, n, rng, _independent)
+
+    codes = _drawn(tree, joints, domain, columns, n_rows, rng, _stratified if stratified else _independent)
+    if domain.has_rules:
+        _redraw(codes, Acceptance.of(tree, joints, domain, columns, draw_more, n_rows), draw_more, rng)
+    return Dataset(columns, codes)
+
+
+Draw = Callable[[Probabilities, Cells, np.random.Generator], Drawn]
+
+
+def _drawn(
+    tree: JunctionTree,
+    joints: Sequence[Probabilities],
+    domain: Domain,
+    columns: Domain,
+    n_rows: int,
+    rng: np.random.Generator,
+    draw: Draw,
+) -> Codes:
+    """Records with these columns, clique by clique."""
+    place = columns.positions(domain.names)
     codes = np.empty((n_rows, len(domain)), dtype=np.uint16, order="F")
     for clique, separator, joint in zip(tree.cliques, tree.separators, joints, strict=True):
         rest = tuple(position for position in clique if position not in separator)
@@ -51,7 +78,23 @@ def synthesize(
         for rows, drawn in draw(_steps(joint, clique, separator), given, rng):
             for position, column in zip(rest, np.unravel_index(drawn, shape), strict=True):
                 codes[rows, place[position]] = column
-    return Dataset(columns, codes)
+    return codes
+
+
+def _redraw(codes: Codes, acceptance: Acceptance, draw: Callable[[int], Codes], rng: np.random.Generator) -> None:
+    """Replace records that are not kept, in place, by others of the same model."""
+    wrong = np.flatnonzero(~acceptance.keeps(codes, rng))
+    good = np.setdiff1d(np.arange(len(codes)), wrong, assume_unique=True)
+    for _ in range(REDRAWN):
+        if not len(wrong):
+            return
+        fresh = draw(min(len(codes), 2 * len(wrong)) + FEWEST_REDRAWN)
+        fresh = fresh[acceptance.keeps(fresh, rng)][: len(wrong)]
+        codes[wrong[: len(fresh)]] = fresh
+        good, wrong = np.concatenate([good, wrong[: len(fresh)]]), wrong[len(fresh) :]
+    if not len(good):
+        raise DomainError("no synthetic record agrees with the questionnaire; are its conditions and lists as they should be?")
+    codes[wrong] = codes[rng.choice(good, len(wrong))]
 
 
 def _check(tree: JunctionTree, joints: Sequence[Probabilities], domain: Domain, n_rows: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from lopub.contract.domain import Domain
 from lopub.errors import DomainError
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
+from lopub.laws.support import Support
 
 AGREEMENT = 1e-3
 """How far two known margins may differ on what they share: they are printed with few digits."""
@@ -15,9 +16,10 @@ AGREEMENT = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Known joints of one or two attributes, by their names in order."""
+    """Known joints of one or two attributes, by their names in order. domain: whose questionnaire may rule cells out."""
 
     known: dict[tuple[str, ...], JointDistribution]
+    domain: Domain
 
     @classmethod
     def of(cls, margins: Sequence[JointDistribution], domain: Domain) -> "Margins":
@@ -33,8 +35,13 @@ class Margins:
             if ordered.names in known:
                 raise DomainError(f"two public margins are of {' and '.join(ordered.names)}")
             known[ordered.names] = _certain(ordered)
-        checked = cls(known)
+        checked = cls(known, domain)
         checked._check_agreement()
+        for joint in known.values():
+            if (checked._open(joint) == 0)[joint.probabilities > AGREEMENT].any():
+                raise DomainError(
+                    f"the public margin of {' and '.join(joint.names)} holds people whom the questionnaire rules out"
+                )
         return checked
 
     @property
@@ -67,15 +74,21 @@ class Margins:
             return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape), fit=Fit(method="given"))
         if not any(self.marginal(name) for name in joint.names):
             return joint
-        return replace(joint, probabilities=raked(np.maximum(joint.probabilities, 1e-12), [(0,), (1,)], marginals))
+        return replace(joint, probabilities=raked(self._open(joint), [(0,), (1,)], marginals))
 
     def in_clique(self, joint: JointDistribution) -> JointDistribution:
         """The joint raked to what is known of its attributes."""
         known = self.within(joint.names)
         if not known:
             return joint
-        start = np.maximum(joint.probabilities, 1e-12)
+        start = self._open(joint)
         return replace(joint, probabilities=raked(start / start.sum(), list(known), list(known.values())), standard_errors=None)
+
+    def _open(self, joint: JointDistribution) -> Probabilities:
+        """The joint with something in every cell that is possible: raking cannot bring a zero back."""
+        mask = Support(self.domain).mask(self.domain.positions(joint.names))
+        least = np.maximum(joint.probabilities, 1e-12)
+        return least if mask is None else np.where(mask, least, 0.0)
 
     def _check_agreement(self) -> None:
         for name in sorted({name for names in self.known for name in names}):

@@ -44,6 +44,8 @@ def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Pro
         return []
     shares = Shares(marginal[: len(below)] / answered, covariance[: len(below), : len(below)] / answered**2)
     quantiles = [_quantile(attribute.name, name, level, shares, below, above) for name, level in QUANTILES.items()]
+    if np.isinf(below[0]) or np.isinf(above[-1]):  # a mean, and a quantile in an open-ended bin, could be any number
+        return [row for row in quantiles if np.isfinite([row.value, row.low, row.high]).all()]
     return [_mean(attribute.name, shares, below, above), *quantiles]
 
 
@@ -113,13 +115,14 @@ def _ends(attribute: Binned | IntegerRange) -> tuple[Probabilities, Probabilitie
 
 
 def drawn(attribute: Binned, codes: NDArray[np.uint16], rng: np.random.Generator) -> Probabilities:
-    """A number inside each record's bin, evenly; NaN where the answer is missing."""
-    bounds = np.array(attribute.bounds)
+    """A number inside each record's bin, evenly; NaN where the answer is missing. In an open-ended bin: its one edge."""
+    edges = np.array(attribute.bounds)
+    bounds = np.clip(edges, edges[np.isfinite(edges)].min(), edges[np.isfinite(edges)].max())
     n_bins = len(bounds) - 1
     answered = codes < n_bins
     bins = np.where(answered, codes, 0).astype(np.int64)
     low, high = bounds[bins], bounds[bins + 1]
-    digits = max(0, int(np.ceil(3 - np.log10(np.diff(bounds).min()))))
+    digits = max(0, int(np.ceil(3 - np.log10(np.diff(edges).min()))))
     values = np.round(high - rng.random(len(codes)) * (high - low), digits)  # the lower edge belongs to the bin below
     inside = np.clip(values, np.nextafter(low, high), high)
     return np.where(answered, inside, np.nan)

@@ -1,5 +1,6 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -38,7 +39,7 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
-from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
+from lopub.release.settings import MOST_CLIQUE_CELLS, PHI, Numbers, PublishSettings, Structure
 
 CELLS_PER_REPORT = 100
 """Where no cap is given, a clique may have so many cells for each undisturbed report that an average pair is worth."""
@@ -182,7 +183,7 @@ def published(
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(study)
-    growing = GrowingGraph(study.domain.sizes, cap)
+    growing = GrowingGraph(study.domain.sizes, max(cap, _cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
     marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
@@ -260,7 +261,7 @@ def _dependences(
     joints = study.joints(wanted, settings.estimator, progress=told)
     pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
     cells = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=_given(pairs)), pairs
+    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=_ruled(study, _given(pairs))), pairs
 
 
 def _calibrated(
@@ -276,7 +277,7 @@ def _calibrated(
         for (a, b), joint in zip(block, joints, strict=True):
             pairs[a, b], gains[a, b] = known.in_pair(joint, [shares[a], shares[b]]), joint.fit.gain or 0.0
         pairs = _strongest(pairs, gains)
-    given = _given(pairs)
+    given = _ruled(study, _given(pairs))
     gains = {pair: gain for pair, gain in gains.items() if pair not in set(given)}
     return gain_graph(len(shares), gains, known=given, n_ruled_out=len(wanted) - len(fitted)), pairs
 
@@ -288,6 +289,19 @@ def _told_further(told: Progress, before: int, total: int, doing: str, n: int, _
 def _given(pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
     """Those that are publicly known."""
     return [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
+
+
+def _ruled(study: Study, known: Sequence[Pair]) -> list[Pair]:
+    """Edges in any case: pairs that are publicly known, and those that a rule of the questionnaire is about."""
+    return [*known, *(edge for edge in study.support.edges if edge not in set(known))]
+
+
+def _cells_of_rules(study: Study) -> int:
+    """Cells of the largest clique that the questionnaire's rules alone make; 0 where it has none."""
+    rules = GrowingGraph(study.domain.sizes, MOST_CLIQUE_CELLS)
+    for edge in study.support.edges:
+        rules.offer(*edge)
+    return max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques) if study.support.edges else 0
 
 
 def _promising(study: Study, known: Margins, pairs: Sequence[Pair]) -> list[Pair]:
@@ -328,9 +342,11 @@ def _model(
     if settings.structure == "paper" and settings.estimator.name != "moments" and study.has_reports:
         found = [counted(clique, known.in_clique(study.joint_of(clique, settings.estimator))) for clique in tree.cliques]
         whole = [len(one.names) > 2 and one.fit.identified and one.fit.method != "product" for one in found]
-        return given_model(tree, [one.probabilities for one in found], whole)
+        return given_model(tree, [one.probabilities for one in found], whole, study.support.mask)
     edges = {edge: pairs[edge].probabilities for edge in growing.edges if edge in pairs}
     shares = [marginal.probabilities for marginal in marginals]
     if settings.structure == "paper":  # only pairs can be known: the joint of largest entropy says no more
-        return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, None))
-    return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, study.refined(clique, joint, LEAST_GAIN)))
+        return tree_model(tree, shares, edges, lambda clique, joint: counted(clique, None), study.support.mask)
+    return tree_model(
+        tree, shares, edges, lambda own, joint: counted(own, study.refined(own, joint, LEAST_GAIN)), study.support.mask
+    )

@@ -14,6 +14,7 @@ from lopub.contract.report import ID_BYTES
 from lopub.errors import CampaignError, checks_options
 from lopub.laws import bulk_of
 from lopub.laws.draws import OperatingSystem, RandomWords
+from lopub.laws.questionnaire import contradictions
 from lopub.laws.records import Records
 from lopub.laws.views import draw_masks
 
@@ -38,6 +39,8 @@ def simulate_blocks(
     """The same, a block of reports at a time; each block has a stream of its own, keyed by seed and number."""
     if dataset.domain != campaign.domain:
         raise CampaignError("the dataset's attributes are not those of the campaign")
+    if campaign.domain.has_rules and (wrong := contradictions(campaign.domain, dataset.codes)):
+        raise CampaignError(f"a record contradicts the questionnaire about {next(iter(wrong))!r}, as no client's record can")
     if seed is not None and seed < 0:
         raise CampaignError(f"seed must be at least 0, got {seed}")
     if slot is None:

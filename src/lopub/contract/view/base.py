@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 from lopub.contract.canonical import Json, Members
 from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness, Repeatable
+from lopub.contract.view.walk import Lists
 from lopub.errors import CampaignError
 
 Sizes = Sequence[int]
@@ -62,8 +63,15 @@ class ViewRule(ABC):
     def views(self, sizes: Sizes) -> Iterator[Clique]:
         """Every view that can be drawn, each once; there may be very many."""
 
-    by_size: ClassVar[bool] = False
-    """Whether attributes with equally many candidates are equally likely to be covered, alone and together."""
+    @property
+    def by_size(self) -> bool:
+        """Whether attributes with equally many candidates are equally likely to be covered, alone and together."""
+        return False
+
+    def with_lists(self, lists: Lists) -> "ViewRule":
+        """The same rule where each of these sets of attributes is one question; itself where that makes no difference."""
+        return self
+
     usual_mechanism: ClassVar[str] = ""
     """What goes with this rule where nobody names a mechanism; empty where it does not matter."""
 
@@ -112,8 +120,8 @@ class ViewRule(ABC):
         """A bound on the cells of a view's product domain; reached unless the rule is `fill`."""
 
     @abstractmethod
-    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
-        """The largest sum of its attributes' losses that a view can have, randomized separately."""
+    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+        """The largest sum of its attributes' losses that a view can have, randomized separately. among: count these only."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Json]:

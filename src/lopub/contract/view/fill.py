@@ -5,7 +5,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import islice, permutations
@@ -15,6 +15,7 @@ from lopub.contract.canonical import Json, Members
 from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness
 from lopub.contract.view.base import N_TYPICAL, Losses, Sizes, ViewRule
+from lopub.contract.view.walk import Lists, chance_of_order, walk
 from lopub.errors import CampaignError
 
 MOST_WALKED = 6
@@ -24,12 +25,20 @@ MOST_WALKED = 6
 @dataclass(frozen=True)
 class Fill(ViewRule):
     """As many attributes as fit into so many cells: walk all of them in a uniformly random order, take the first
-    two, then each one that keeps the product of sizes within `cells`. For jointly randomized views only."""
+    two, then each one that keeps the product of sizes within `cells`. For jointly randomized views only. A list is walked as one
+    question."""
 
     kind: ClassVar[str] = "fill"
-    by_size: ClassVar[bool] = True
     usual_mechanism: ClassVar[str] = "direct"
     cells: int
+    lists: Lists = ()
+
+    @property
+    def by_size(self) -> bool:
+        return not self.lists
+
+    def with_lists(self, lists: Lists) -> "Fill":
+        return replace(self, lists=lists)
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
         if self.cells < 4:
@@ -40,7 +49,7 @@ class Fill(ViewRule):
             raise CampaignError("view fill:cells must be randomized jointly; use sample:k to randomize separately")
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
-        return self.walked(randomness.prefix(len(sizes), len(sizes)), sizes)
+        return self.walked(walk(len(sizes), self.lists, len(sizes), randomness), sizes)
 
     def walked(self, order: Sequence[int], sizes: Sizes) -> Clique:
         """The attributes that are taken in this order: the first two, then each that still fits."""
@@ -89,10 +98,18 @@ class Fill(ViewRule):
         """Of few attributes: every order that they can be walked in."""
         if len(sizes) > MOST_WALKED:
             return None
-        found = Counter(self.walked(order, sizes) for order in permutations(range(len(sizes))))
-        return {view: times / found.total() for view, times in sorted(found.items())}
+        if not self.lists:
+            found = Counter(self.walked(order, sizes) for order in permutations(range(len(sizes))))
+            return {view: times / found.total() for view, times in sorted(found.items())}
+        chances: dict[Clique, float] = {}
+        for order in permutations(range(len(sizes))):
+            view = self.walked(order, sizes)
+            chances[view] = chances.get(view, 0.0) + chance_of_order(order, len(sizes), self.lists)
+        return dict(sorted(chances.items()))
 
     def typical_views(self, sizes: Sizes) -> tuple[tuple[Clique, float], ...]:
+        if self.lists:
+            return super().typical_views(sizes)
         return tuple((self.walked(order, sizes), 1 / N_TYPICAL) for order in _typical_orders(len(sizes)))
 
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
@@ -101,7 +118,7 @@ class Fill(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return min(math.prod(sizes), max(self.cells, math.prod(sorted(sizes)[-2:])))
 
-    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
+    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
         raise CampaignError("view fill:cells must be randomized jointly")
 
     def to_json(self) -> dict[str, Json]:

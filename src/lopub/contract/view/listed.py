@@ -107,9 +107,10 @@ class Listed(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return max(math.prod(sizes[position] for position in view) for view in self.sets)
 
-    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
+    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+        counted = set(range(n_attributes) if among is None else among)
         return max(
-            total_up([each[position] for position in view])
+            total_up([each[position] for position in view if position in counted])
             for n, views in self._of_size.items()
             for each in (losses(n),)
             for view in views

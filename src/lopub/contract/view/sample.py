@@ -1,8 +1,8 @@
 """`all` and `sample:k`: every set of so many attributes is equally likely."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import combinations
 from typing import ClassVar, Self
@@ -12,7 +12,11 @@ from lopub.contract.canonical import Json, Members
 from lopub.contract.domain import Clique, Domain
 from lopub.contract.randomness import Randomness
 from lopub.contract.view.base import Losses, Sizes, ViewRule
+from lopub.contract.view.walk import Lists, chance_of, walk
 from lopub.errors import CampaignError
+
+MOST_PERMUTED = 4
+"""Attributes of a view whose orders are all looked at."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,9 @@ class AllAttributes(ViewRule):
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sizes)
 
-    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
-        return total_up(losses(n_attributes))
+    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+        each = losses(n_attributes)
+        return total_up(each if among is None else [each[position] for position in among])
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": self.kind}
@@ -62,17 +67,21 @@ class AllAttributes(ViewRule):
 
 @dataclass(frozen=True)
 class Sample(ViewRule):
-    """A uniformly random set of so many attributes."""
+    """A uniformly random set of so many attributes; of attributes in lists, the first so many of a walk."""
 
     kind: ClassVar[str] = "sample"
     n_sampled: int
+    lists: Lists = ()
+
+    def with_lists(self, lists: Lists) -> "Sample":
+        return replace(self, lists=lists)
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
         if not 1 <= self.n_sampled <= len(sizes):
             raise CampaignError(f"view sample:k needs k in 1..{len(sizes)}, the number of attributes, got {self.n_sampled}")
 
     def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
-        return tuple(sorted(randomness.prefix(len(sizes), self.n_sampled)))
+        return tuple(sorted(walk(len(sizes), self.lists, self.n_sampled, randomness)))
 
     def can_draw(self, view: Clique, sizes: Sizes) -> bool:
         return len(view) == self.n_sampled
@@ -86,14 +95,22 @@ class Sample(ViewRule):
     def view_sizes(self, n_attributes: int) -> tuple[int, ...]:
         return (self.n_sampled,)
 
-    def n_alike(self, n_attributes: int) -> int:
-        return self.n_sampled
+    def n_alike(self, n_attributes: int) -> int | None:
+        return None if self.lists else self.n_sampled
+
+    def chances(self, sizes: Sizes, most: int) -> dict[Clique, float] | None:
+        if not self.lists:
+            return super().chances(sizes, most)
+        if self.n_sampled > MOST_PERMUTED or math.comb(len(sizes), self.n_sampled) > most:
+            return None
+        return {view: chance_of(view, len(sizes), self.lists) for view in self.views(sizes)}
 
     def most_cells(self, sizes: Sizes) -> int:
         return math.prod(sorted(sizes)[-self.n_sampled :])
 
-    def worst(self, losses: Losses, n_attributes: int) -> Decimal:
-        return total_up(sorted(losses(self.n_sampled))[-self.n_sampled :])
+    def worst(self, losses: Losses, n_attributes: int, among: Sequence[int] | None = None) -> Decimal:
+        each = losses(self.n_sampled)
+        return total_up(sorted(each if among is None else [each[position] for position in among])[-self.n_sampled :])
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": self.kind, "attributes": self.n_sampled}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lopub.contract.domain import Binned
+from lopub.contract.domain import Binned, ListOption, TickList
 from lopub.inference.joint import JointDistribution, interval
 from lopub.pages import plots
 from lopub.pages.page import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
@@ -141,10 +141,35 @@ def _shares(publication: Publication) -> str:
         " estimate, the lower one the synthetic table."
     )
     shown = publication.marginals[:MOST_CARDS]
-    cards = "".join(_attribute(publication, marginal) for marginal in shown)
+    cards = "".join(_card(publication, marginal) for marginal in shown)
     left = len(publication.marginals) - len(shown)
     more = f"{number(left, ',')} more attributes are in <code>estimates/marginals.csv</code>." if left else ""
     return f'{said}<div class="cards">{cards}</div>{paragraph(more) if left else ""}'
+
+
+def _card(publication: Publication, marginal: JointDistribution) -> str:
+    """Of an attribute; of a list, one for all its options, in the place of the first of them."""
+    attribute = marginal.attributes[0]
+    if not isinstance(attribute, ListOption):
+        return _attribute(publication, marginal)
+    names = sorted(option.name for option in attribute.of_list.options)
+    return _ticks(publication, attribute.of_list) if attribute.name == names[0] else ""
+
+
+def _ticks(publication: Publication, ticks: TickList) -> str:
+    """How many ticked each option of a list, and how many did not answer it."""
+    estimated = dict(zip(publication.names, publication.marginals, strict=True))
+    wanted = [(option.name, 1, option.value) for option in ticks.options]
+    wanted += [(ticks.options[0].name, at, ticks.options[0].texts[at]) for at in range(2, ticks.options[0].size)]
+    rows = []
+    for name, at, shown in wanted:
+        made = publication.synthetic.counts((name,)) / len(publication.synthetic)
+        rows.append((shown, *estimated[name].rows()[at][1:], float(made[at])))
+    most = max(max(row[1], row[3]) for row in rows)
+    cells = [_share_row(*row, most) for row in rows]
+    caption = f"{ticks.name}: {ticks.title or ticks.question}; several can be ticked"
+    body = table(caption, ["ticked", "estimate", "95 % interval", "synthetic", ""], cells, numeric=[1, 2, 3])
+    return f"<div><h3>{escape(ticks.name)}</h3>{body}</div>"
 
 
 def _attribute(publication: Publication, marginal: JointDistribution) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lopub.contract.domain import Attribute, Binned
+from lopub.contract.domain import NOT_APPLICABLE, Attribute, Binned, Dated
 from lopub.files import sha256_of
 from lopub.release.render.card import model_card
 from lopub.release.render.deployment import deployment_yaml
@@ -103,18 +103,26 @@ def fields_of(publication: Publication) -> list[Field]:
 def field_of(attribute: Attribute, *, is_drawn: bool = False) -> Field:
     """The Table Schema field of an attribute as it stands in the table: a binned number is its bin's text, unless it is drawn."""
     field: Field = attribute.to_json()
-    if not isinstance(attribute, Binned):
+    constraints: Field = {"required": not attribute.missing and attribute.only_if is None}
+    if attribute.only_if is not None:  # the rule itself stands in the campaign; here, what a cell can hold
+        field = {key: value for key, value in field.items() if key != "onlyIf"}
+        field |= {"constraints": field["constraints"] | constraints, "missingValues": ["", NOT_APPLICABLE]}
+    if not isinstance(attribute, Binned | Dated):
         return field
-    constraints: Field = {"required": not attribute.missing}
-    if is_drawn:
+    if isinstance(attribute, Dated):
+        is_drawn = False
+    elif is_drawn and not attribute.is_open:
         bounds = {"minimum": attribute.bounds[0], "maximum": attribute.bounds[-1]}
         return field | {"constraints": constraints | bounds}
+    if is_drawn:
+        return field | {"constraints": constraints}
     texts = list(attribute.answer_texts)
-    return field | {
+    ordered = attribute.ordered
+    return {key: value for key, value in field.items() if key != "period"} | {
         "type": "string",
         "constraints": constraints | {"enum": texts},
         "categories": texts,
-        "categoriesOrdered": True,
+        "categoriesOrdered": ordered,
     }
 
 
@@ -190,7 +198,8 @@ def _package_resource(resource: Resource) -> dict[str, Any]:
         return {**described, "type": "file"}  # frictionless needs more than itself to look into parquet, and then no size or hash
     if not resource.fields:
         return {**described, "type": "table"}
-    schema = {"fields": list(resource.fields), "missingValues": [""]}
+    some_apply = any("missingValues" in field for field in resource.fields)
+    schema = {"fields": list(resource.fields), "missingValues": ["", NOT_APPLICABLE] if some_apply else [""]}
     return {**described, "type": "table", "encoding": "utf-8", "schema": schema}
 
 

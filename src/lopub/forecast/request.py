@@ -71,6 +71,7 @@ class CampaignRequest:
 @checks_options
 def make_campaign(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
     """A campaign whose true epsilon is at most the requested one, and as near to it as its integers allow."""
+    domain.check_questionnaire()  # before people are made up who keep its rules
     campaign = _made(domain, terms, request)
     _ = campaign.id  # refuses one that is too large to be read back
     return campaign

@@ -1,6 +1,5 @@
 """The stages in order, once: marginals and pairs, dependency graph, junction tree, clique joints, synthetic table."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -39,12 +38,8 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
-from lopub.release.settings import MOST_CLIQUE_CELLS, PHI, Numbers, PublishSettings, Structure
-
-CELLS_PER_REPORT = 100
-"""Where no cap is given, a clique may have so many cells for each undisturbed report that an average pair is worth."""
-FEWEST_CELLS, MOST_CELLS = 5_000, 100_000
-"""Bounds of such a cap."""
+from lopub.release.rules import cells_of_rules, default_cap, known_edges
+from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
 
 FIT_ROWS = 200_000
 """Records that stand for the model where it is compared with the reports."""
@@ -182,8 +177,8 @@ def published(
     study, known = Study(data), Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
-    cap = chosen.most_cells if chosen.most_cells is not None else _default_cap(study)
-    growing = GrowingGraph(study.domain.sizes, max(cap, _cells_of_rules(study)))
+    cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
+    growing = GrowingGraph(study.domain.sizes, max(cap, cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
     marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
@@ -243,12 +238,6 @@ def _drawn(study: Study, model: TreeModel, rows: int, seed: list[int]) -> Datase
     return synthesize(model.tree, model.joints, study.domain, rows, rng, stratified=True, columns=columns)
 
 
-def _default_cap(study: Study) -> int:
-    """From the number of reports and their noise, within bounds; with room for any pair."""
-    wanted = int(CELLS_PER_REPORT * study.reports_per_pair)
-    return max(min(MOST_CELLS, max(FEWEST_CELLS, wanted)), int(np.prod(sorted(study.domain.sizes)[-2:])))
-
-
 def _dependences(
     study: Study, known: Margins, marginals: Sequence[JointDistribution], settings: PublishSettings, told: Progress
 ) -> tuple[DependencyGraph, dict[Pair, JointDistribution]]:
@@ -261,7 +250,7 @@ def _dependences(
     joints = study.joints(wanted, settings.estimator, progress=told)
     pairs = {(a, b): known.in_pair(joint, [shares[a], shares[b]]) for (a, b), joint in zip(wanted, joints, strict=True)}
     cells = {pair: joint.probabilities for pair, joint in pairs.items()}
-    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=_ruled(study, _given(pairs))), pairs
+    return paper_graph(study.domain.sizes, cells, phi, settings.pruning, known=known_edges(study, _given(pairs))), pairs
 
 
 def _calibrated(
@@ -277,7 +266,7 @@ def _calibrated(
         for (a, b), joint in zip(block, joints, strict=True):
             pairs[a, b], gains[a, b] = known.in_pair(joint, [shares[a], shares[b]]), joint.fit.gain or 0.0
         pairs = _strongest(pairs, gains)
-    given = _ruled(study, _given(pairs))
+    given = known_edges(study, _given(pairs))
     gains = {pair: gain for pair, gain in gains.items() if pair not in set(given)}
     return gain_graph(len(shares), gains, known=given, n_ruled_out=len(wanted) - len(fitted)), pairs
 
@@ -289,19 +278,6 @@ def _told_further(told: Progress, before: int, total: int, doing: str, n: int, _
 def _given(pairs: Mapping[Pair, JointDistribution]) -> list[Pair]:
     """Those that are publicly known."""
     return [pair for pair, joint in sorted(pairs.items()) if joint.fit.method == "given"]
-
-
-def _ruled(study: Study, known: Sequence[Pair]) -> list[Pair]:
-    """Edges in any case: pairs that are publicly known, and those that a rule of the questionnaire is about."""
-    return [*known, *(edge for edge in study.support.edges if edge not in set(known))]
-
-
-def _cells_of_rules(study: Study) -> int:
-    """Cells of the largest clique that the questionnaire's rules alone make; 0 where it has none."""
-    rules = GrowingGraph(study.domain.sizes, MOST_CLIQUE_CELLS)
-    for edge in study.support.edges:
-        rules.offer(*edge)
-    return max(math.prod(study.domain.sizes[p] for p in clique) for clique in rules.tree().cliques) if study.support.edges else 0
 
 
 def _promising(study: Study, known: Margins, pairs: Sequence[Pair]) -> list[Pair]:

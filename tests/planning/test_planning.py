@@ -16,6 +16,7 @@ from lopub.contract.domain import Categorical, Domain
 from lopub.contract.view import AllAttributes, Listed
 from lopub.errors import CampaignError, DomainError, LopubError, TooFewReports
 from lopub.forecast.design import error_of
+from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import ACCURACY, outlook_of
 from lopub.inference import Study
 from lopub.planning import advice, epsilon_needed, people_needed, planner_of
@@ -121,6 +122,23 @@ def test_a_plan_and_the_campaign_that_it_makes_agree(sizes: tuple[int, ...], eps
     assert error_of(shown, found.goal) == pytest.approx(found.error, rel=0.02)
     assert shown.shares == pytest.approx(found.best.forecast.shares, rel=0.02)
     assert shown.pairs >= shown.shares  # a pair cannot be nearer than its own shares
+
+
+def test_a_plan_of_a_questionnaire_with_rules_and_lists_agrees_with_its_campaign(tmp_path: Path):
+    fields = [
+        {"name": "age", "type": "integer", "constraints": {"minimum": 1, "maximum": 40}},
+        {"name": "retired", "type": "boolean", "onlyIf": {"field": "age", "atLeast": 30}},
+        {"name": "uses", "type": "list", "categories": list("abcdef"), "atMost": 3},
+        {"name": "region", "type": "string", "categories": ["n", "s"]},
+    ]
+    (tmp_path / "draft.json").write_text(json.dumps({"name": "rules", "schema": {"fields": fields}}))
+    domain, terms = draft_from_file(tmp_path / "draft.json")
+    found = plan(domain, people=10_000, epsilon=4, n_tried=1)
+    shown = outlook_of(found.campaign(terms)).at(10_000)
+    assert shown.pairs == pytest.approx(found.error, rel=0.02)
+    trial = found.best.trial
+    assert trial is not None and trial.pair_error == pytest.approx(found.error, rel=0.5)
+    assert found.spread["weak"] <= found.spread["strong"] and next(one.question for one in advice(found)) == "age"
 
 
 @pytest.mark.parametrize("goal", ["pairs", "shares"])

@@ -7,7 +7,7 @@ epsilon. Floats will do here: nothing of the guarantee hangs on a forecast.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 
@@ -123,7 +123,9 @@ class Outlook:
 
     def __init__(self, design: Design, crowd: Crowd, laws: Laws) -> None:
         self.design, self.crowd = design, crowd
-        self._noise = DesignNoise(design, crowd.population.domain.sizes, laws, crowd.concentrations)
+        domain = crowd.population.domain
+        drawn = replace(design, view=design.view.with_lists(domain.lists)) if domain.lists else design  # as a campaign draws
+        self._noise = DesignNoise(drawn, domain.sizes, laws, crowd.concentrations)
 
     def at(self, people: int) -> Forecast:
         """What so many people are expected to give."""

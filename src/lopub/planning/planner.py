@@ -15,7 +15,7 @@ from lopub.contract.view import MOST_VIEWS, Sizes
 from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
 from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, designs, error_of
 from lopub.forecast.outlook import Forecast, Outlook, crowd_of, outlook
-from lopub.forecast.population import LOADINGS, Population
+from lopub.forecast.population import DEPENDENCES, LOADINGS, Population
 from lopub.laws.designs import Design
 from lopub.planning.mixed import mixed_designs
 from lopub.planning.trial import Trial, affordable, campaign_for, tried
@@ -190,9 +190,10 @@ class Plan:
     def spread(self) -> dict[str, float]:
         """The error of the chosen design among people whose answers depend on each other weakly, as usual, or strongly; empty
         where a table says how much they do."""
-        if self.population.table is not None:
+        if self.population.dependence not in DEPENDENCES:
             return {}
-        shares = {name: own.tolist() for name, own in zip(self.domain.names, self.population.shares, strict=True)}
+        known = () if self.population.table is not None else zip(self.domain.names, self.population.shares, strict=True)
+        shares = {name: own.tolist() for name, own in known}
         crowds = {one: Population.with_shares(self.domain, shares, dependence=one) for one in LOADINGS}
         own = self.planner.weights or None
         return {

@@ -60,27 +60,27 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class NotSo:
+class Negation:
     """What does not hold."""
 
     part: "Tree"
 
 
 @dataclass(frozen=True)
-class AllOf:
+class Conjunction:
     """All parts hold."""
 
     parts: tuple["Tree", ...]
 
 
 @dataclass(frozen=True)
-class AnyOf:
+class Disjunction:
     """At least one part holds."""
 
     parts: tuple["Tree", ...]
 
 
-Tree = Atom | NotSo | AllOf | AnyOf
+Tree = Atom | Negation | Conjunction | Disjunction
 
 
 def parsed(text: str) -> Tree:
@@ -98,7 +98,7 @@ def comparisons(tree: Tree) -> Iterator[Atom]:
     """All comparisons in a tree, from left to right."""
     if isinstance(tree, Atom):
         yield tree
-    elif isinstance(tree, NotSo):
+    elif isinstance(tree, Negation):
         yield from comparisons(tree.part)
     else:
         for part in tree.parts:
@@ -168,9 +168,9 @@ class _Parser:
     # ---- rules
 
     def _either(self, depth: int) -> Tree:
-        return self._joined("or", AnyOf, lambda: self._joined("and", AllOf, lambda: self._negated(depth)))
+        return self._joined("or", Disjunction, lambda: self._joined("and", Conjunction, lambda: self._negated(depth)))
 
-    def _joined(self, word: str, kind: type[AllOf] | type[AnyOf], part: Callable[[], Tree]) -> Tree:
+    def _joined(self, word: str, kind: type[Conjunction] | type[Disjunction], part: Callable[[], Tree]) -> Tree:
         parts = [part()]
         while self._takes("word", word):
             parts.append(part())
@@ -180,7 +180,7 @@ class _Parser:
         if depth > DEEPEST:
             raise self._wrong(f"parentheses and negations may be {DEEPEST} deep, and are deeper")
         if self._takes("word", "not"):
-            return NotSo(self._negated(depth + 1))
+            return Negation(self._negated(depth + 1))
         if self._takes("sign", "("):
             tree = self._either(depth + 1)
             if not self._takes("sign", ")"):
@@ -197,7 +197,7 @@ class _Parser:
                 self._take()
                 if not self._takes("word", "in"):
                     raise self._wrong("in is expected after not")
-                return NotSo(self._counted(Atom(left, "in", self._list())))
+                return Negation(self._counted(Atom(left, "in", self._list())))
         parts: list[Atom] = []
         while self._peek.kind == "sign" and (sign := _SAME.get(self._peek.text, self._peek.text)) in COMPARATORS:
             at = self._take().at
@@ -205,7 +205,7 @@ class _Parser:
             parts.append(self._counted(self._compared(left, sign, right, at)))
             left = right
         if parts:
-            return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
+            return parts[0] if len(parts) == 1 else Conjunction(tuple(parts))
         if isinstance(left, Literal):
             raise self._wrong("a comparison with an attribute is expected after a value")
         return self._counted(Atom(left, ""))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lopub.contract.attribute import few
 from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Domain, IntegerRange
 from lopub.errors import DomainError
-from lopub.inference.expressions import AllOf, Atom, Literal, NotSo, Tree, comparisons
+from lopub.inference.expressions import Atom, Conjunction, Literal, Negation, Tree, comparisons
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping
 
@@ -267,7 +267,7 @@ def _held(tree: Tree, axes: Sequence[_Axis]) -> Truth:
         place = next(i for i, axis in enumerate(axes) if tree in axis.signatures)
         others = tuple(i for i in range(len(axes)) if i != place)
         return np.expand_dims(axes[place].signatures[tree], others)
-    if isinstance(tree, NotSo):
+    if isinstance(tree, Negation):
         return ~_held(tree.part, axes)
-    join = np.logical_and if isinstance(tree, AllOf) else np.logical_or
+    join = np.logical_and if isinstance(tree, Conjunction) else np.logical_or
     return reduce(join, [_held(part, axes) for part in tree.parts])

@@ -34,7 +34,7 @@ from lopub.planning import tried
 from lopub.planning.trial import campaign_for
 
 EPSILONS = (1, 2, 4, 8, 16, 24)
-TABLES = ("adult", "tpce", "retail", "nltcs")
+TABLES = ("nltcs", "retail", "adult", "tpce")
 N_PAIRS = 40
 N_PEOPLE = 15_000
 """Random records of each table that the grid is simulated on."""

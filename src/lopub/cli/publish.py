@@ -15,7 +15,8 @@ from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, published
-from lopub.release.stages import PHI, counts_suffice
+from lopub.release.settings import PHI
+from lopub.release.stages import counts_suffice
 from lopub.release.summary import warnings_of
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]

@@ -27,11 +27,13 @@ class Shown(ABC):
     def to_pandas(self) -> "pandas.DataFrame":
         """The result as a pandas frame."""
         _needed("pandas")
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def to_polars(self) -> "polars.DataFrame":
         """The result as a polars frame."""
-        return _needed("polars").from_arrow(self.to_arrow())
+        frame: polars.DataFrame = _needed("polars").from_arrow(self.to_arrow())
+        return frame
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow C interface: any library that knows Arrow takes the result as it is."""

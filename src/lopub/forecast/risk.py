@@ -17,9 +17,9 @@ from lopub.forecast.population import Probabilities
 
 STRENGTHS = np.logspace(-8, 1, 19).tolist()
 """Of shrinking: prior people for each person asked, times the noise of a cell over its share under independence."""
-CHOOSING = 1.5
-"""What it costs to choose the strength from reports, in units of the noise of one degree of freedom, where signal and noise are
-equal (fitted to simulations; `benchmarks/forecasts.py`)."""
+CAUTION = 0.5
+"""Nats that a dependence has to gain before it is seen (fitted to simulations; the estimator itself weighs all strengths, with a
+caution of one nat)."""
 MOST_SHRUNK = 0.5
 """The share by which errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They move by half a
 standard error at most (`inference.pseudo_counts`), which would take half of a normal error; what is held at zero gains less."""
@@ -124,7 +124,7 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
     noise = np.where(covered[:, None], pairs.noise, 0.0)
     relative, own = noise / np.maximum(pairs.product, TINY), noise * pairs.own / people
     blind = _mean_error(truth, times, -interaction, about_shares)
-    errors, bias, noisy = blind.copy(), 0.5 * (times * np.abs(interaction)).sum(axis=1), np.zeros_like(blind)
+    errors, bias = blind.copy(), 0.5 * (times * np.abs(interaction)).sum(axis=1)
     for strength in STRENGTHS:
         kept = 1 / (1 + strength * relative)
         lost = (kept - 1) * interaction
@@ -132,12 +132,21 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
         better = covered & (found < errors)
         if better.any():
             errors = np.where(better, found, errors)
-            noisy = np.where(better, _mean_error(truth, times, lost, kept**2 * own), noisy)
             bias = np.where(better, 0.5 * (times * np.abs(lost)).sum(axis=1), bias)
-    settled = _mean_error(truth, times, np.zeros_like(truth), about_shares)
-    part = noisy**2 / np.maximum(noisy**2 + settled**2, TINY)
     signal = (times * interaction**2 / np.maximum(noise / people, TINY)).sum(axis=1) * covered
-    return PairErrors(errors * np.sqrt(1 + part * 4 * CHOOSING / (pairs.freedom + signal)), blind, bias)
+    missed = np.where(covered, _missed(signal, pairs.freedom), 1.0)
+    whole = 0.5 * (times * np.abs(interaction)).sum(axis=1)
+    return PairErrors((1 - missed) * errors + missed * blind, blind, (1 - missed) * bias + missed * whole)
+
+
+def _missed(signal: Probabilities, freedom: Probabilities) -> Probabilities:
+    """The chance that held-out reports do not show a dependence that is there, so that independence is published.
+
+    signal: the sum over cells of squared interactions, each over its noise. Shrunk as is best, such a pair gains signal^2 / 2
+    (signal + freedom) nats of held-out log-likelihood on average, with a variance of about twice that.
+    """
+    gain = signal**2 / (2 * np.maximum(signal + freedom, TINY))
+    return _below((CAUTION - gain) / np.sqrt(2 * gain + 0.5))
 
 
 def _mean_error(truth: Probabilities, times: Probabilities, shift: Probabilities, variance: Probabilities) -> Probabilities:

@@ -51,7 +51,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Atom:
     """An attribute against values: sign is a comparator with one value, "in" with some, or "" where the name stands alone."""
 
     name: str
@@ -60,27 +60,27 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Negation:
+class NotSo:
     """What does not hold."""
 
     part: "Tree"
 
 
 @dataclass(frozen=True)
-class Both:
+class AllOf:
     """All parts hold."""
 
     parts: tuple["Tree", ...]
 
 
 @dataclass(frozen=True)
-class Either:
+class AnyOf:
     """At least one part holds."""
 
     parts: tuple["Tree", ...]
 
 
-Tree = Comparison | Negation | Both | Either
+Tree = Atom | NotSo | AllOf | AnyOf
 
 
 def parsed(text: str) -> Tree:
@@ -94,11 +94,11 @@ def parsed(text: str) -> Tree:
     return _Parser(text).whole()
 
 
-def comparisons(tree: Tree) -> Iterator[Comparison]:
+def comparisons(tree: Tree) -> Iterator[Atom]:
     """All comparisons in a tree, from left to right."""
-    if isinstance(tree, Comparison):
+    if isinstance(tree, Atom):
         yield tree
-    elif isinstance(tree, Negation):
+    elif isinstance(tree, NotSo):
         yield from comparisons(tree.part)
     else:
         for part in tree.parts:
@@ -168,9 +168,9 @@ class _Parser:
     # ---- rules
 
     def _either(self, depth: int) -> Tree:
-        return self._joined("or", Either, lambda: self._joined("and", Both, lambda: self._negated(depth)))
+        return self._joined("or", AnyOf, lambda: self._joined("and", AllOf, lambda: self._negated(depth)))
 
-    def _joined(self, word: str, kind: type[Both] | type[Either], part: Callable[[], Tree]) -> Tree:
+    def _joined(self, word: str, kind: type[AllOf] | type[AnyOf], part: Callable[[], Tree]) -> Tree:
         parts = [part()]
         while self._takes("word", word):
             parts.append(part())
@@ -180,7 +180,7 @@ class _Parser:
         if depth > DEEPEST:
             raise self._wrong(f"parentheses and negations may be {DEEPEST} deep, and are deeper")
         if self._takes("word", "not"):
-            return Negation(self._negated(depth + 1))
+            return NotSo(self._negated(depth + 1))
         if self._takes("sign", "("):
             tree = self._either(depth + 1)
             if not self._takes("sign", ")"):
@@ -192,34 +192,34 @@ class _Parser:
         left = self._operand()
         if isinstance(left, str):
             if self._takes("word", "in"):
-                return self._counted(Comparison(left, "in", self._list()))
+                return self._counted(Atom(left, "in", self._list()))
             if self._peek.text == "not" and self._peek.kind == "word":
                 self._take()
                 if not self._takes("word", "in"):
                     raise self._wrong("in is expected after not")
-                return Negation(self._counted(Comparison(left, "in", self._list())))
-        parts: list[Comparison] = []
+                return NotSo(self._counted(Atom(left, "in", self._list())))
+        parts: list[Atom] = []
         while self._peek.kind == "sign" and (sign := _SAME.get(self._peek.text, self._peek.text)) in COMPARATORS:
             at = self._take().at
             right = self._operand()
             parts.append(self._counted(self._compared(left, sign, right, at)))
             left = right
         if parts:
-            return parts[0] if len(parts) == 1 else Both(tuple(parts))
+            return parts[0] if len(parts) == 1 else AllOf(tuple(parts))
         if isinstance(left, Literal):
             raise self._wrong("a comparison with an attribute is expected after a value")
-        return self._counted(Comparison(left, ""))
+        return self._counted(Atom(left, ""))
 
-    def _compared(self, left: str | Literal, sign: str, right: str | Literal, at: int) -> Comparison:
+    def _compared(self, left: str | Literal, sign: str, right: str | Literal, at: int) -> Atom:
         if isinstance(left, str) and isinstance(right, Literal):
-            return Comparison(left, sign, (right,))
+            return Atom(left, sign, (right,))
         if isinstance(left, Literal) and isinstance(right, str):
-            return Comparison(right, _TURNED[sign], (left,))
+            return Atom(right, _TURNED[sign], (left,))
         both = "two attributes" if isinstance(left, str) else "two values"
         hint = "; texts stand in quotes" if isinstance(left, str) else ""
         raise _mistake(f"{both} cannot be compared with each other{hint}", self._text, at)
 
-    def _counted(self, comparison: Comparison) -> Comparison:
+    def _counted(self, comparison: Atom) -> Atom:
         self._n_comparisons += 1
         if self._n_comparisons > MOST_COMPARISONS:
             raise DomainError(f"an expression may have {MOST_COMPARISONS} comparisons, and has more; use in with a list")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lopub.contract.attribute import few
 from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Domain, IntegerRange
 from lopub.errors import DomainError
-from lopub.inference.expressions import Both, Comparison, Literal, Negation, Tree, comparisons
+from lopub.inference.expressions import AllOf, Atom, Literal, NotSo, Tree, comparisons
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping
 
@@ -66,7 +66,7 @@ def position_of(domain: Domain, name: str) -> int:
     raise DomainError(f"there is no attribute {_shown(name)}; the {len(domain)} attributes are {few(domain.names)}")
 
 
-def _distinct(trees: Sequence[Tree]) -> list[Comparison]:
+def _distinct(trees: Sequence[Tree]) -> list[Atom]:
     return list(dict.fromkeys(comparison for tree in trees for comparison in comparisons(tree)))
 
 
@@ -90,12 +90,12 @@ class _Axis:
     of answer, or part of a bin. mixture: of every class, its share of each kind; shape (classes, kinds)."""
 
     grouping: Grouping
-    signatures: dict[Comparison, Truth]
+    signatures: dict[Atom, Truth]
     mixture: Probabilities
     assumptions: tuple[str, ...]
 
     @staticmethod
-    def of(attribute: Attribute, asked: Sequence[Comparison], spelt_out: bool) -> "_Axis":
+    def of(attribute: Attribute, asked: Sequence[Atom], spelt_out: bool) -> "_Axis":
         pieces = _Pieces.of(attribute, asked)
         held = np.array([pieces.holds(comparison) for comparison in asked], dtype=bool).reshape(len(asked), len(pieces.owners))
         of_kind, kind = _kinds(held)
@@ -143,7 +143,7 @@ class _Pieces:
     assumptions: tuple[str, ...]
 
     @staticmethod
-    def of(attribute: Attribute, asked: Sequence[Comparison]) -> "_Pieces":
+    def of(attribute: Attribute, asked: Sequence[Atom]) -> "_Pieces":
         n = attribute.size
         if isinstance(attribute, Binned):
             return _Pieces._of_bins(attribute, asked)
@@ -153,7 +153,7 @@ class _Pieces:
         return _Pieces(attribute, np.arange(n), np.ones(n), ends, ())
 
     @staticmethod
-    def _of_bins(attribute: Binned, asked: Sequence[Comparison]) -> "_Pieces":
+    def _of_bins(attribute: Binned, asked: Sequence[Atom]) -> "_Pieces":
         edges = np.array(attribute.bounds)
         numbers = [v.value for c in asked if c.sign in ("<", "<=", ">", ">=") for v in c.values if isinstance(v.value, float)]
         cuts = sorted({x for x in numbers if edges[0] < x < edges[-1]} - set(attribute.bounds))
@@ -167,7 +167,7 @@ class _Pieces:
             owners, shares, ends = np.append(owners, attribute.size - 1), np.append(shares, 1.0), np.append(ends, np.nan)
         return _Pieces(attribute, owners, shares, ends, tuple(dict.fromkeys(texts)))
 
-    def holds(self, comparison: Comparison) -> Truth:
+    def holds(self, comparison: Atom) -> Truth:
         """Of each piece, whether it is as the comparison says."""
         if comparison.sign == "":
             return self._alone()
@@ -207,12 +207,12 @@ def _even(attribute: Binned, number: int) -> str:
     return f"{attribute.name} is spread evenly within {attribute.answer_texts[number]}"
 
 
-def _asks_at_edge(attribute: Binned, comparison: Comparison) -> bool:
+def _asks_at_edge(attribute: Binned, comparison: Atom) -> bool:
     inner = attribute.bounds[1:]
     return comparison.sign in ("<", ">=") and comparison.values[0].value in inner
 
 
-def _at_edge(attribute: Binned, comparison: Comparison) -> str:
+def _at_edge(attribute: Binned, comparison: Atom) -> str:
     value = comparison.values[0]
     number = attribute.bounds.index(float(value.value or 0.0)) - 1
     return f"nobody's {attribute.name} is exactly {value.text}, which belongs to the bin {attribute.answer_texts[number]}"
@@ -263,11 +263,11 @@ def _weighed(tree: Tree, axes: Sequence[_Axis]) -> Probabilities:
 
 def _held(tree: Tree, axes: Sequence[_Axis]) -> Truth:
     """Of every combination of kinds of answers, whether the tree holds."""
-    if isinstance(tree, Comparison):
+    if isinstance(tree, Atom):
         place = next(i for i, axis in enumerate(axes) if tree in axis.signatures)
         others = tuple(i for i in range(len(axes)) if i != place)
         return np.expand_dims(axes[place].signatures[tree], others)
-    if isinstance(tree, Negation):
+    if isinstance(tree, NotSo):
         return ~_held(tree.part, axes)
-    join = np.logical_and if isinstance(tree, Both) else np.logical_or
+    join = np.logical_and if isinstance(tree, AllOf) else np.logical_or
     return reduce(join, [_held(part, axes) for part in tree.parts])

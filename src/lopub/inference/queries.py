@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lopub.contract.domain import Attribute, Binned, Domain, IntegerRange
 from lopub.errors import DomainError
 from lopub.inference.answers import Answer, AnswerTable
-from lopub.inference.expressions import Both, parsed
+from lopub.inference.expressions import AllOf, parsed
 from lopub.inference.findings import Findings
 from lopub.inference.joint import Probabilities
 from lopub.inference.predicates import Question, position_of, question
@@ -47,7 +47,7 @@ class Asking(ABC):
             asked = question([tree], self.asked_domain)
             return self._told(text, asked, asked.weights[0], lambda found: found.share(asked.weights[0]))
         condition = parsed(given)
-        asked = question([Both((tree, condition)), condition], self.asked_domain)
+        asked = question([AllOf((tree, condition)), condition], self.asked_domain)
         both, whole = asked.weights
         return self._told(text, asked, both, lambda found: found.share_among(both, whole), whole)
 

@@ -1,5 +1,6 @@
 """From reports to a publication: the stages in order, once, and the files."""
 
-from lopub.release.stages import STRUCTURES, Publication, PublishSettings, publish, published
+from lopub.release.settings import STRUCTURES, PublishSettings
+from lopub.release.stages import Publication, publish, published
 
 __all__ = ["STRUCTURES", "Publication", "PublishSettings", "publish", "published"]

@@ -26,7 +26,8 @@ from lopub.model.junction import JunctionTree
 from lopub.release.directory import COUNTS, FORMAT
 from lopub.release.fit import FitRow
 from lopub.release.numbers import Statistic
-from lopub.release.stages import Publication, PublishSettings
+from lopub.release.settings import PublishSettings
+from lopub.release.stages import Publication
 
 Row = dict[str, str]
 Json = dict[str, Any]

@@ -8,13 +8,12 @@ import numpy as np
 from lopub.contract.domain import Pair
 from lopub.inference import Study
 from lopub.model.junction import GrowingGraph
+from lopub.release.settings import MOST_CLIQUE_CELLS
 
 CELLS_PER_REPORT = 100
 """Where no cap is given, a clique may have so many cells for each undisturbed report that an average pair is worth."""
 FEWEST_CELLS, MOST_CELLS = 5_000, 100_000
 """Bounds of such a cap."""
-MOST_CLIQUE_CELLS = 2**24
-"""The largest cap that may be given: a joint of so many cells takes 128 MiB."""
 
 
 def known_edges(study: Study, known: Sequence[Pair]) -> list[Pair]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,9 @@ from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
-from lopub.errors import DomainError, NeedsReports, Reason, checks_options
+from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
-from lopub.inference import Estimator, Study, estimator_of
+from lopub.inference import Estimator, Study
 from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.inference.readers import reader_of
 from lopub.inference.study import one_blas_thread
@@ -28,7 +28,6 @@ from lopub.model.dependence import (
     LEAST_GAIN,
     DependencyGraph,
     Pruning,
-    check_phi,
     gain_graph,
     least_gain,
     pairs_to_check,
@@ -39,14 +38,9 @@ from lopub.model.synthesis import synthesize
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
-from lopub.release.rules import MOST_CLIQUE_CELLS, cells_of_rules, default_cap, known_edges
+from lopub.release.rules import cells_of_rules, default_cap, known_edges
+from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
 
-Structure = Literal["calibrated", "paper"]
-Numbers = Literal["label", "draw"]
-STRUCTURES: tuple[Structure, ...] = ("calibrated", "paper")
-PHI = 0.2
-"""The paper's dependency degree, where none is given."""
-MOST_COPIES = 100
 FIT_ROWS = 200_000
 """Records that stand for the model where it is compared with the reports."""
 MOST_FIT_PAIRS = 300
@@ -54,64 +48,6 @@ MOST_KEPT_PAIRS = 20_000
 """Pairs whose joints are held, and published, at most: those of 200 attributes. Of more, the strongest are."""
 ROUNDED = 0.1
 """Nats by which a gain may exceed its bound, because folds are not all of one size."""
-MOST_ROWS = 100_000_000
-
-
-@checks_options
-@dataclass(frozen=True, kw_only=True)
-class PublishSettings:
-    """How a publication is made."""
-
-    method: str | Estimator = "shrunk"
-    """How joints are estimated: a name, or an estimator with options of its own."""
-    structure: Structure = "calibrated"
-    """How dependence is found: by held-out gain, or by mutual information as in the paper."""
-    phi: float | None = None
-    """Dependency degree of structure paper; PHI unless given."""
-    pruning: Pruning | None = None
-    """Which pairs structure paper looks at; None: all."""
-    most_cells: int | None = None
-    """Cells of the largest clique joint; None: from the number of reports."""
-    rows: int | None = None
-    """Records of the synthetic table; None: as many as reports."""
-    copies: int = 1
-    """How many independent synthetic tables."""
-    numbers: Numbers = "label"
-    """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
-    seed: int = 0
-    counts: bool = True
-    """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
-
-    def __post_init__(self) -> None:
-        if self.phi is not None:
-            check_phi(self.phi)
-        if self.structure not in STRUCTURES:
-            raise DomainError(f"structure must be one of {', '.join(STRUCTURES)}, got {self.structure!r}")
-        if self.structure == "calibrated" and self.estimator.name != "shrunk":
-            raise DomainError(
-                f"structure calibrated scores edges by held-out gain, which only method shrunk has, not {self.estimator.name}; "
-                "use structure paper"
-            )
-        if self.structure != "paper" and (self.pruning is not None or self.phi is not None):
-            what = "pruning" if self.pruning is not None else "phi"
-            raise DomainError(f"{what} is a part of structure paper")
-        if self.rows is not None and self.rows < 1:
-            raise DomainError(f"rows must be at least 1, got {self.rows}")
-        if self.rows is not None and self.rows > MOST_ROWS:
-            raise DomainError(f"rows must be at most {MOST_ROWS:,}, got {self.rows:,}")
-        if self.most_cells is not None and self.most_cells > MOST_CLIQUE_CELLS:
-            raise DomainError(f"most_cells must be at most {MOST_CLIQUE_CELLS:,}, got {self.most_cells:,}")
-        if not 1 <= self.copies <= MOST_COPIES:
-            raise DomainError(f"copies must lie in 1..{MOST_COPIES}, got {self.copies}")
-        if self.numbers not in ("label", "draw"):
-            raise DomainError(f"numbers must be label or draw, got {self.numbers!r}")
-        if self.seed < 0:
-            raise DomainError(f"seed must not be negative, got {self.seed}")
-
-    @cached_property
-    def estimator(self) -> Estimator:
-        """The estimator that `method` is, or names."""
-        return estimator_of(self.method)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -3,24 +3,26 @@
 import numpy as np
 
 from lopub import Binned, Boolean, Campaign, CampaignRequest, Categorical, Dataset, IntegerRange, Terms, make_campaign
-from lopub.contract.condition import AllOf, When
+from lopub.contract.condition import Both, Comparison
 from lopub.contract.domain import TickList
 from lopub.contract.fields import domain_of
 
 JOB = Boolean(name="job")
 AGE = Categorical(name="age", values=("young", "middle", "old"), is_ordered=True)
-HOURS = Binned(name="hours", edges=("0", "20", "40", "80"), only_if=When("job", "equals", (True,)))
-OVERTIME = Categorical(name="overtime", values=("paid", "unpaid", "both"), missing=True, only_if=When("hours", "above", ("20",)))
+HOURS = Binned(name="hours", edges=("0", "20", "40", "80"), only_if=Comparison("job", "equals", (True,)))
+OVERTIME = Categorical(
+    name="overtime", values=("paid", "unpaid", "both"), missing=True, only_if=Comparison("hours", "above", ("20",))
+)
 WEEKENDS = IntegerRange(
     name="weekends",
     minimum=0,
     maximum=3,
-    only_if=AllOf((When("overtime", "oneOf", ("paid", "both")), When("age", "atMost", ("middle",)))),
+    only_if=Both((Comparison("overtime", "oneOf", ("paid", "both")), Comparison("age", "atMost", ("middle",)))),
 )
 READS = TickList(
     name="reads", values=("books", "papers", "blogs", "comics", "letters", "nothing"), most=3, none="nothing", missing=True
 )
-TITLE = Categorical(name="title", values=("novel", "other"), only_if=When("reads", "includes", ("books",)))
+TITLE = Categorical(name="title", values=("novel", "other"), only_if=Comparison("reads", "includes", ("books",)))
 DOMAIN = domain_of((AGE, JOB, HOURS, OVERTIME, WEEKENDS, READS, TITLE))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lopub.collection.infer import infer_domain
     from lopub.collection.simulation import simulate
     from lopub.contract.campaign import Campaign
-    from lopub.contract.condition import AllOf, AnyOf, Not, When
+    from lopub.contract.condition import Both, Comparison, Either, Not
     from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
     from lopub.contract.report import Report
     from lopub.contract.terms import Schedule, Terms, Translation
@@ -54,7 +54,7 @@ _HOMES = {
     "device.client": ("Client",),
     "collection.counts": ("Counts", "count"),
     "collection.dataset": ("Dataset",),
-    "contract.condition": ("AllOf", "AnyOf", "Not", "When"),
+    "contract.condition": ("Both", "Comparison", "Either", "Not"),
     "contract.domain": ("Binned", "Boolean", "Categorical", "Dated", "Domain", "IntegerRange", "TickList"),
     "forecast.request": ("CampaignRequest", "make_campaign"),
     "errors": (
@@ -103,23 +103,24 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AllAttributes",
-    "AllOf",
     "Answer",
     "AnswerTable",
-    "AnyOf",
     "Binned",
     "Boolean",
+    "Both",
     "Campaign",
     "CampaignError",
     "CampaignRequest",
     "Categorical",
     "Client",
     "CollectorError",
+    "Comparison",
     "Counts",
     "Dataset",
     "Dated",
     "Domain",
     "DomainError",
+    "Either",
     "Em",
     "EpsilonTooHigh",
     "Estimator",
@@ -159,7 +160,6 @@ __all__ = [
     "TooFewReports",
     "Translation",
     "TryLater",
-    "When",
     "count",
     "estimate",
     "estimate_pairs",

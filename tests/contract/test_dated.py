@@ -6,7 +6,7 @@ import math
 import pytest
 
 from lopub import Binned, Boolean, Campaign, CampaignRequest, Domain, DomainError, Terms, make_campaign
-from lopub.contract.condition import When
+from lopub.contract.condition import Comparison
 from lopub.contract.dated import Dated
 
 
@@ -83,9 +83,9 @@ def test_a_period_that_makes_no_sense_is_refused(period, first, last, kind, mess
 
 def test_dates_are_compared_by_their_order_and_weekdays_are_not():
     months = dated("month", "2020-01", "2020-12")
-    assert list(months.accepted(When("x", "atLeast", ("2020-11",)))) == [10, 11]
+    assert list(months.accepted(Comparison("x", "atLeast", ("2020-11",)))) == [10, 11]
     with pytest.raises(DomainError, match="cannot be compared by above"):
-        dated("weekday").accepted(When("x", "above", ("Monday",)))
+        dated("weekday").accepted(Comparison("x", "above", ("Monday",)))
 
 
 def campaign_of(*attributes) -> Campaign:

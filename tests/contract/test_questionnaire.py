@@ -22,17 +22,17 @@ from lopub import (
     make_campaign,
 )
 from lopub.contract.canonical import canonical_bytes, parse
-from lopub.contract.condition import AllOf, AnyOf, Condition, Not, When, condition_from_json
+from lopub.contract.condition import Both, Comparison, Condition, Either, Not, condition_from_json
 from lopub.contract.domain import NOT_APPLICABLE, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.view.walk import chance_of, chance_of_order
 
-WORKS = When("job", "equals", (True,))
+WORKS = Comparison("job", "equals", (True,))
 JOB = Boolean(name="job")
 HOURS = Binned(name="hours", edges=("0", "20", "40", "80"), only_if=WORKS)
-OVERTIME = Categorical(name="overtime", values=("paid", "unpaid"), missing=True, only_if=When("hours", "above", ("40",)))
+OVERTIME = Categorical(name="overtime", values=("paid", "unpaid"), missing=True, only_if=Comparison("hours", "above", ("40",)))
 TICKS = TickList(name="reads", values=("books", "papers", "blogs", "nothing"), most=2, none="nothing", missing=True)
-TITLE = Categorical(name="title", values=("novel", "other"), only_if=When("reads", "includes", ("books",)))
+TITLE = Categorical(name="title", values=("novel", "other"), only_if=Comparison("reads", "includes", ("books",)))
 EVERYTHING = domain_of((JOB, HOURS, OVERTIME, TICKS, TITLE))
 
 
@@ -50,13 +50,13 @@ def holds(condition: Condition, **answers: int) -> bool:
 @pytest.mark.parametrize(
     ("condition", "true_for"),
     [
-        (When("hours", "above", ("20",)), {1, 2}),
-        (When("hours", "atMost", ("40",)), {0, 1}),
-        (When("hours", "equals", ("(20, 40]",)), {1}),
-        (When("hours", "oneOf", ("[0, 20]", "(40, 80]")), {0, 2}),
-        (Not(When("hours", "above", ("20",))), {0, 3}),
-        (AllOf((When("hours", "above", ("20",)), When("hours", "atMost", ("40",)))), {1}),
-        (AnyOf((When("hours", "above", ("40",)), When("hours", "atMost", ("20",)))), {0, 2}),
+        (Comparison("hours", "above", ("20",)), {1, 2}),
+        (Comparison("hours", "atMost", ("40",)), {0, 1}),
+        (Comparison("hours", "equals", ("(20, 40]",)), {1}),
+        (Comparison("hours", "oneOf", ("[0, 20]", "(40, 80]")), {0, 2}),
+        (Not(Comparison("hours", "above", ("20",))), {0, 3}),
+        (Both((Comparison("hours", "above", ("20",)), Comparison("hours", "atMost", ("40",)))), {1}),
+        (Either((Comparison("hours", "above", ("40",)), Comparison("hours", "atMost", ("20",)))), {0, 2}),
     ],
     ids=str,
 )
@@ -69,7 +69,7 @@ def test_a_condition_holds_for_the_answers_that_it_names_and_never_for_not_appli
 )
 def test_whole_numbers_are_compared_with_each_operator_and_a_missing_one_never_holds(operator, true_for):
     children = IntegerRange(name="n", minimum=0, maximum=3, missing=True)
-    accepted = children.accepted(When("n", operator, (2,)))
+    accepted = children.accepted(Comparison("n", operator, (2,)))
     assert {candidate for candidate in range(children.size) if candidate in accepted} == true_for
 
 
@@ -94,19 +94,19 @@ def test_json_that_is_no_condition_is_refused_with_its_place(value, message):
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        (When("later", "equals", (True,)), "the condition of 'x' looks at 'later', which does not stand before it"),
-        (When("x", "equals", (True,)), "the condition of 'x' looks at 'x', which does not stand before it"),
-        (When("nobody", "equals", (True,)), "the condition of 'x' looks at 'nobody', which is not asked"),
-        (When("hours", "above", ("30",)), r"the condition of 'x': attribute 'hours' is binned .* \(20, 40\)"),
-        (When("hours", "atLeast", ("20",)), "can only be compared by above or atMost"),
-        (When("hours", "above", (20,)), "can only be compared by above or atMost"),
-        (When("job", "above", (False,)), "attribute 'job' cannot be compared by above, which needs ordered answers"),
-        (When("job", "equals", ("yes",)), "attribute 'job' takes true or false, got str"),
-        (When("reads", "equals", ("books",)), "which is a list, of which one option can be asked, by includes"),
-        (When("reads", "includes", ("comics",)), "is not asked, or has no such option"),
-        (When("job", "includes", (True,)), "is not asked, or has no such option"),
+        (Comparison("later", "equals", (True,)), "the condition of 'x' looks at 'later', which does not stand before it"),
+        (Comparison("x", "equals", (True,)), "the condition of 'x' looks at 'x', which does not stand before it"),
+        (Comparison("nobody", "equals", (True,)), "the condition of 'x' looks at 'nobody', which is not asked"),
+        (Comparison("hours", "above", ("30",)), r"the condition of 'x': attribute 'hours' is binned .* \(20, 40\)"),
+        (Comparison("hours", "atLeast", ("20",)), "can only be compared by above or atMost"),
+        (Comparison("hours", "above", (20,)), "can only be compared by above or atMost"),
+        (Comparison("job", "above", (False,)), "attribute 'job' cannot be compared by above, which needs ordered answers"),
+        (Comparison("job", "equals", ("yes",)), "attribute 'job' takes true or false, got str"),
+        (Comparison("reads", "equals", ("books",)), "which is a list, of which one option can be asked, by includes"),
+        (Comparison("reads", "includes", ("comics",)), "is not asked, or has no such option"),
+        (Comparison("job", "includes", (True,)), "is not asked, or has no such option"),
         (
-            AllOf((When("job", "equals", (True,)), When("job", "equals", (1,)))),
+            Both((Comparison("job", "equals", (True,)), Comparison("job", "equals", (1,)))),
             "attribute 'job' takes true or false, got int",
         ),
     ],

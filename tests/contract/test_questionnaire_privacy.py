@@ -15,7 +15,7 @@ import pytest
 import laws
 from lopub import Boolean, Campaign, DomainError, Sample, Terms
 from lopub.contract import budget
-from lopub.contract.condition import When
+from lopub.contract.condition import Comparison
 from lopub.contract.domain import TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.mechanism import Direct, Mechanism, direct
@@ -32,8 +32,8 @@ Client = Callable[[Campaign, Sequence[int], Randomness], Wire]
 DOMAIN = domain_of(
     (
         Boolean(name="job"),
-        Boolean(name="hours", only_if=When("job", "equals", (True,))),
-        TickList(name="reads", values=("a", "b"), only_if=When("hours", "equals", (True,))),
+        Boolean(name="hours", only_if=Comparison("job", "equals", (True,))),
+        TickList(name="reads", values=("a", "b"), only_if=Comparison("hours", "equals", (True,))),
     )
 )
 THREE = Listed.of(DOMAIN, [(("job", "hours", "reads/a"), 1)])

@@ -3,13 +3,13 @@
 import pytest
 
 from lopub import Boolean, CampaignError, CampaignRequest, Categorical, Terms, Translation, make_campaign
-from lopub.contract.condition import When
+from lopub.contract.condition import Comparison
 from lopub.contract.domain import NOT_APPLICABLE, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.wording import Wording, chosen_language
 
 TEA = Categorical(name="tea", question="Which tea?", values=("g", "b"), labels={"g": "green", "b": "black"})
-WITH = TickList(name="with", title="With", values=("milk", "sugar"), only_if=When("tea", "equals", ("b",)))
+WITH = TickList(name="with", title="With", values=("milk", "sugar"), only_if=Comparison("tea", "equals", ("b",)))
 HOT = Boolean(name="hot")
 GERMAN = Translation(
     title="Tee",

@@ -29,7 +29,7 @@ from lopub import (
     make_campaign,
 )
 from lopub.contract.canonical import canonical_bytes
-from lopub.contract.condition import AllOf, AnyOf, Not, When
+from lopub.contract.condition import Both, Comparison, Either, Not
 from lopub.contract.dated import Dated
 from lopub.contract.domain import NOT_APPLICABLE, TickList
 from lopub.contract.fields import domain_of
@@ -54,21 +54,21 @@ SURVEY = domain_of(
     (
         Categorical(name="age", values=("young", "middle", "old"), is_ordered=True),
         Boolean(name="job", missing=True),
-        Binned(name="hours", edges=("0", "20", "40", "inf"), only_if=When("job", "equals", (True,))),
+        Binned(name="hours", edges=("0", "20", "40", "inf"), only_if=Comparison("job", "equals", (True,))),
         Categorical(
             name="overtime",
             values=("paid", "unpaid"),
             missing=True,
-            only_if=AllOf((When("hours", "above", ("20",)), Not(When("age", "atLeast", ("old",))))),
+            only_if=Both((Comparison("hours", "above", ("20",)), Not(Comparison("age", "atLeast", ("old",))))),
         ),
         READS,
-        IntegerRange(name="books", minimum=1, maximum=3, only_if=When("reads", "includes", ("books",))),
+        IntegerRange(name="books", minimum=1, maximum=3, only_if=Comparison("reads", "includes", ("books",))),
         Dated(
             name="moved",
             period="quarter",
             first="2024-Q1",
             last="2025-Q2",
-            only_if=AnyOf((When("age", "oneOf", ("young", "middle")), When("job", "equals", (True,)))),
+            only_if=Either((Comparison("age", "oneOf", ("young", "middle")), Comparison("job", "equals", (True,)))),
         ),
         Dated(name="wakes", kind="time", period="hour"),
     )

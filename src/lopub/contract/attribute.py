@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from lopub.contract.canonical import LARGEST_INTEGER, Json, without_defaults
-from lopub.contract.condition import LISTED, Condition, When
+from lopub.contract.condition import LISTED, Comparison, Condition
 from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
 from lopub.errors import CampaignError, DomainError
 
@@ -138,7 +138,7 @@ class Attribute(ABC):
 
     # ---- comparisons in conditions; what a campaign compares with is public
 
-    def accepted(self, comparison: When) -> Accepted:
+    def accepted(self, comparison: Comparison) -> Accepted:
         """The candidates for which a comparison holds; never those that are no answers."""
         if comparison.operator in ("equals", LISTED):
             return frozenset(self._compared(value) for value in comparison.values)

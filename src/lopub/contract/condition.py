@@ -21,7 +21,7 @@ OPERATORS = (*SINGLE, LISTED)
 
 Answer = str | bool | int
 """What an answer is compared with."""
-Leaf = Callable[["When"], Any]
+Leaf = Callable[["Comparison"], Any]
 """Says of one comparison whether it holds: a truth value, or an array of them, one per record."""
 
 
@@ -29,7 +29,7 @@ class Condition(ABC):
     """When a question applies."""
 
     @abstractmethod
-    def comparisons(self) -> Iterator["When"]:
+    def comparisons(self) -> Iterator["Comparison"]:
         """All of them, in order."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Condition(ABC):
 
 
 @dataclass(frozen=True)
-class When(Condition):
+class Comparison(Condition):
     """One answer against one value, or a few."""
 
     field: str
@@ -64,7 +64,7 @@ class When(Condition):
         """The attribute that it looks at: of a list, the option that is to be ticked."""
         return option_name(self.field, str(self.values[0])) if self.operator == "includes" else self.field
 
-    def comparisons(self) -> Iterator["When"]:
+    def comparisons(self) -> Iterator["Comparison"]:
         yield self
 
     def evaluate(self, holds: Leaf) -> Any:
@@ -84,7 +84,7 @@ class Not(Condition):
 
     inner: Condition
 
-    def comparisons(self) -> Iterator[When]:
+    def comparisons(self) -> Iterator[Comparison]:
         return self.inner.comparisons()
 
     def evaluate(self, holds: Leaf) -> Any:
@@ -108,7 +108,7 @@ class Compound(Condition):
         if len(self.parts) < 2:
             raise CampaignError(f"a condition with {self.word!r} needs at least 2 parts, got {len(self.parts)}")
 
-    def comparisons(self) -> Iterator[When]:
+    def comparisons(self) -> Iterator[Comparison]:
         for part in self.parts:
             yield from part.comparisons()
 
@@ -120,7 +120,7 @@ class Compound(Condition):
 
 
 @dataclass(frozen=True)
-class AllOf(Compound):
+class Both(Compound):
     """All of them hold."""
 
     word: ClassVar[str] = "and"
@@ -132,7 +132,7 @@ class AllOf(Compound):
 
 
 @dataclass(frozen=True)
-class AnyOf(Compound):
+class Either(Compound):
     """At least one of them holds."""
 
     word: ClassVar[str] = "or"
@@ -162,7 +162,7 @@ def _read(value: Json, where: str) -> Condition:
         inner = _read(members.take("not"), members.path("not"))
         members.done()
         return Not(inner)
-    for kind in (AllOf, AnyOf):
+    for kind in (Both, Either):
         if kind.word in members:
             path = members.path(kind.word)
             parts = tuple(_read(item, f"{path}[{i}]") for i, item in enumerate(members.items(kind.word)))
@@ -171,7 +171,7 @@ def _read(value: Json, where: str) -> Condition:
     return _comparison(members)
 
 
-def _comparison(members: Members) -> When:
+def _comparison(members: Members) -> Comparison:
     field = members.text("field")
     given = [operator for operator in OPERATORS if operator in members]
     if len(given) != 1:
@@ -179,7 +179,7 @@ def _comparison(members: Members) -> When:
     operator, where = given[0], members.path(given[0])
     values = members.items(operator) if operator == LISTED else [members.take(operator)]
     members.done()
-    return When(field, operator, tuple(_answer(value, where) for value in values))
+    return Comparison(field, operator, tuple(_answer(value, where) for value in values))
 
 
 def _answer(value: Json, where: str) -> Answer:

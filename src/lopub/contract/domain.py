@@ -22,7 +22,7 @@ from lopub.contract.attribute import (
 )
 from lopub.contract.binned import Binned
 from lopub.contract.canonical import Json
-from lopub.contract.condition import Condition, When
+from lopub.contract.condition import Comparison, Condition
 from lopub.contract.dated import Dated
 from lopub.contract.texts import one_line
 from lopub.contract.tick_list import ListOption, TickList
@@ -120,7 +120,7 @@ class Domain:
         """Whether format 1 can carry all questions."""
         return all(question.is_plain for question in self.questions)
 
-    def accepted(self, comparison: When) -> Accepted:
+    def accepted(self, comparison: Comparison) -> Accepted:
         """The candidates of its attribute for which a comparison holds."""
         key = (comparison, *map(type, comparison.values))  # 1 and true are equal to Python
         if key not in self._accepted:
@@ -172,7 +172,7 @@ class Domain:
             if isinstance(question, TickList) and question.name in self:
                 yield question.name, f"list {question.name!r} has the name of another question"
 
-    def _comparison_mistake(self, comparison: When, seen: set[str]) -> str | None:
+    def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
         if comparison.attribute not in seen:
             why = "does not stand before it" if comparison.attribute in self else "is not asked, or has no such option"
             lists = {one.name for one in self.questions if isinstance(one, TickList)}

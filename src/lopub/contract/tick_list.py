@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from lopub.contract.attribute import Accepted, Boolean, Value, few
 from lopub.contract.canonical import Json, without_defaults
-from lopub.contract.condition import Condition, When, option_name
+from lopub.contract.condition import Comparison, Condition, option_name
 from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts
 from lopub.errors import CampaignError, DomainError
 
@@ -145,7 +145,7 @@ class ListOption(Boolean):
             value=value,
         )
 
-    def accepted(self, comparison: When) -> Accepted:
+    def accepted(self, comparison: Comparison) -> Accepted:
         """The ticked option, and nothing else."""
         return frozenset({YES}) if comparison.operator == "includes" else super().accepted(comparison)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lopub.contract.condition import When
+from lopub.contract.condition import Comparison
 from lopub.contract.domain import Attribute, Dated, Domain, IntegerRange, Question, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
@@ -55,7 +55,7 @@ def _on_condition(domain: Domain, question: Question) -> Iterator[str]:
         return
     axes = dict(zip(clique, np.indices(shape, dtype=np.int32, sparse=True), strict=True))
 
-    def holds(comparison: When) -> np.ndarray:
+    def holds(comparison: Comparison) -> np.ndarray:
         return np.isin(axes[domain.position(comparison.attribute)], np.array(sorted(domain.accepted(comparison))))
 
     holding = np.broadcast_to(np.asarray(question.only_if.evaluate(holds)), shape)

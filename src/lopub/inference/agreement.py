@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.condition import When
+from lopub.contract.condition import Comparison
 from lopub.contract.domain import Clique, Domain, TickList
 from lopub.inference.joint import NOTHING, Probabilities, product_of
 from lopub.laws.support import Mask, Support
@@ -136,7 +136,7 @@ class Agreement:
             shape = tuple(self._domain.sizes[position] for position in clique)
             axes = dict(zip(clique, np.indices(shape, dtype=np.int32, sparse=True), strict=True))
 
-            def holds(comparison: When, axes: dict[int, NDArray[np.int32]] = axes) -> Mask:
+            def holds(comparison: Comparison, axes: dict[int, NDArray[np.int32]] = axes) -> Mask:
                 accepted = np.array(sorted(self._domain.accepted(comparison)))
                 return np.isin(axes[self._domain.position(comparison.attribute)], accepted)
 

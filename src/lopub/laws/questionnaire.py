@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.condition import Condition, When
+from lopub.contract.condition import Comparison, Condition
 from lopub.contract.domain import Domain, Question, TickList
 
 Codes = NDArray[np.uint16]
@@ -15,7 +15,7 @@ Rows = NDArray[np.bool_]
 def holding(domain: Domain, condition: Condition, codes: Codes) -> Rows:
     """The records for which a condition holds."""
 
-    def holds(comparison: When) -> Rows:
+    def holds(comparison: Comparison) -> Rows:
         column, accepted = codes[:, domain.position(comparison.attribute)], domain.accepted(comparison)
         if isinstance(accepted, range):
             return np.asarray((column >= accepted.start) & (column < accepted.stop))

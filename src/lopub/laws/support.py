@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.condition import Condition, When
+from lopub.contract.condition import Comparison, Condition
 from lopub.contract.domain import Clique, Domain, Pair, TickList
 
 Mask = NDArray[np.bool_]
@@ -78,7 +78,7 @@ class Support:
             return
         axes = dict(zip(clique, np.indices(shape, dtype=np.int32, sparse=True), strict=True))
 
-        def holds(comparison: When) -> Mask:
+        def holds(comparison: Comparison) -> Mask:
             column = axes[self._domain.position(comparison.attribute)]
             accepted = self._domain.accepted(comparison)
             return np.isin(column, np.array(sorted(accepted)))

@@ -20,6 +20,9 @@ COMMANDS = {
     "evaluate": ("people.csv", "people.csv"),
     "reproduce": (),
     "backup": (),
+    "draft new": (),
+    "draft from-xlsform": ("form.xlsx",),
+    "export": ("reports.parquet",),
 }
 """What else each needs; none of these files is there, so a command that looked at them first would say so."""
 INSIDE = {"demo": "campaign.json", "data": "retail/retail.csv.gz", "reproduce": "reproduction.md"}

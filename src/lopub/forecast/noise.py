@@ -22,6 +22,7 @@ from lopub.contract.mechanism import Law, Mechanism
 from lopub.contract.view import Sizes
 from lopub.forecast.population import Probabilities
 from lopub.laws import Bulk, bulk_of
+from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
 
 MOST_CELLS = 2**62
@@ -57,7 +58,7 @@ class DesignNoise:
     concentrations: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "laws", cache(self.laws))
+        object.__setattr__(self, "_cell_noise", cache(lambda *block: self.bulk.cell_noise(self.laws(*block))))
         object.__setattr__(self, "_covers", _covers(self.design, self.sizes, self.concentrations))
 
     @property
@@ -100,14 +101,14 @@ class DesignNoise:
         return math.prod(a + b / self.sizes[p] for (a, b), p in zip(self._apart(cover, clique), clique, strict=True))
 
     def _jointly(self, cover: Cover, n_cells: int) -> tuple[float, float]:
-        noise = self.bulk.cell_noise(self.laws(cover.n_cells, 1))
+        noise: CellNoise = self._cell_noise(cover.n_cells, 1)  # type: ignore[attr-defined]
         beside = cover.n_cells / n_cells
         if self.shrinks_shares and beside > 1:  # the sum over other cells is weighted by how many people they hold
             beside = math.sqrt(beside * min(beside, cover.n_others))
         return noise.alpha * beside, noise.beta
 
     def _apart(self, cover: Cover, clique: Clique) -> list[tuple[float, float]]:
-        noises = [self.bulk.cell_noise(self.laws(self.sizes[position], cover.n_blocks)) for position in clique]
+        noises = [self._cell_noise(self.sizes[position], cover.n_blocks) for position in clique]  # type: ignore[attr-defined]
         return [(noise.alpha, noise.beta) for noise in noises]
 
 

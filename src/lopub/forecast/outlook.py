@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Pair
 from lopub.forecast.noise import DesignNoise, Laws, design_of, laws_at, laws_of
-from lopub.forecast.population import Population, Probabilities
+from lopub.forecast.population import DEPENDENCES, Population, Probabilities
 from lopub.forecast.risk import Pairs, pair_errors, share_errors
 from lopub.laws.designs import Design
 
@@ -211,7 +211,7 @@ class Group:
 def _groups(population: Population, position: int) -> Group:
     """Candidates with similar shares together, and never those that go with different hidden halves."""
     shares = population.shares[position]
-    most = MOST_GROUPS if population.table is None else MOST_GROUPS_OF_TABLE
+    most = MOST_GROUPS if population.dependence in DEPENDENCES else MOST_GROUPS_OF_TABLE
     members = np.arange(len(shares))
     if len(shares) > most:
         side = np.sign(population.tilts[position]) if population.tilts else np.zeros(len(shares))

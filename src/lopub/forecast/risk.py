@@ -27,6 +27,8 @@ ROOT_TWO_PI = math.sqrt(2 * math.pi)
 MEAN_DEVIATION = 0.5 * math.sqrt(2 / math.pi)
 """Of a normal error, its mean absolute size, halved as AVD halves."""
 TINY = 1e-300
+SMALLEST = 1e-12
+"""Share of a cell, below which nobody is there."""
 BISECTIONS = 50
 
 
@@ -85,7 +87,8 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
     errors = np.where(known, errors, 0.5 * (times * np.abs(shares - 1 / sizes)).sum(axis=1))
     plain = MEAN_DEVIATION * (times * spread).sum(axis=1)
     smaller = np.minimum(1.0, errors / np.maximum(plain, TINY))
-    return ShareErrors(np.minimum(errors, 1.0), variances * smaller[:, None] ** 2)
+    most = 1 - np.where(times > 0, shares, 1.0).min(axis=1)  # no distribution is farther away
+    return ShareErrors(np.minimum(errors, most), variances * smaller[:, None] ** 2)
 
 
 def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
@@ -122,7 +125,7 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
     covered: NDArray[np.bool_] = np.asarray(np.isfinite(pairs.noise).all(axis=1))
     interaction = truth - pairs.product
     noise = np.where(covered[:, None], pairs.noise, 0.0)
-    relative, own = noise / np.maximum(pairs.product, TINY), noise * pairs.own / people
+    relative, own = noise / np.maximum(pairs.product, SMALLEST), noise * pairs.own / people
     blind = _mean_error(truth, times, -interaction, about_shares)
     errors, bias = blind.copy(), 0.5 * (times * np.abs(interaction)).sum(axis=1)
     for strength in STRENGTHS:

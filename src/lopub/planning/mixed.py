@@ -18,6 +18,7 @@ MOST_ATTRIBUTES = 40
 """With more, the list of views is longer than a campaign should be."""
 WEIGHT = 10_000
 """What the weights of all views sum to, about."""
+TINY = 1e-9
 FOCUS = 2 / 3
 """With errors that fall with the square root of the people, as many should be asked as the weight to this power."""
 
@@ -40,7 +41,7 @@ def listed(domain: Domain, single_share: float, weights: Sequence[float]) -> Lis
     singles = [((names[a],), matter[a]) for a in range(len(names))]
     pairs = [((names[a], names[b]), matter[a] * matter[b]) for a, b in combinations(range(len(names)), 2)]
     scaled = [
-        (view, WEIGHT * part * weight / sum(each for _, each in views))
+        (view, WEIGHT * part * weight / max(sum(each for _, each in views), TINY))
         for part, views in ((single_share, singles), (1 - single_share, pairs))
         for view, weight in views
         if part > 0

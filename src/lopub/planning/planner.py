@@ -251,7 +251,8 @@ def planner_of(
     crowd = population or Population.like_surveys(domain)
     if crowd.domain.sizes != domain.sizes or crowd.domain.names != domain.names:
         raise DomainError("the population has other attributes than the questions")
-    return Planner(crowd, goal if len(domain) > 1 else "shares", _weights(domain, weights or {}))
+    own = _weights(domain, weights or {})
+    return Planner(crowd, goal if sum(weight > 0 for weight in own) > 1 else "shares", own)  # one alone has no pair
 
 
 def _tried(option: Option, made: Planner, people: int, epsilon: float, seed: int, told: Progress, at: tuple[int, int]) -> Option:
@@ -271,7 +272,7 @@ def _tried(option: Option, made: Planner, people: int, epsilon: float, seed: int
 
 def _of_trial(option: Option, goal: str) -> float:
     trial = option.trial
-    if trial is None:
+    if trial is None or trial.n_people < option.forecast.people:  # with fewer people it would look worse than it is
         return math.inf
     return {"shares": trial.share_error, "pairs": trial.pair_error, "table": trial.table_error}[goal]
 

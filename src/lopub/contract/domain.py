@@ -166,7 +166,7 @@ class Domain:
                 if (mistake := self._comparison_mistake(comparison, seen)) is not None:
                     yield question.name, f"the condition of {question.name!r}{mistake}"
             own = question.options if isinstance(question, TickList) else (question,)
-            if self.attributes[len(seen) : len(seen) + len(own)] != own:
+            if tuple(self.attributes[len(seen) : len(seen) + len(own)]) != own:
                 yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
             seen.update(one.name for one in own)
             if isinstance(question, TickList) and question.name in self:

@@ -93,21 +93,22 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
     """Clique, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
     if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
-    named = request.mechanism or (request.view.usual_mechanism if request.view else "")
-    best = best_known(domain, request.budget) if request.view is None or not named else (request.view, named)
-    mechanism, rule = named or best[1], request.view
-    if rule is None:
-        bulk = bulk_of(Mechanism.known[mechanism])
-        rule = best[0] if mechanism == best[1] else bulk.usual_view(domain.sizes, float(request.budget))
+    named, rule = request.mechanism or (request.view.usual_mechanism if request.view else ""), request.view
+    if rule is None or not named:
+        view, mechanism = best_known(domain, request.budget, jointly=request.jointly is not False)
+        bulk = bulk_of(Mechanism.known[named or mechanism])
+        usual = view if named in ("", mechanism) else bulk.usual_view(domain.sizes, float(request.budget))
+        named, rule = named or mechanism, rule or usual
     jointly = request.jointly if request.jointly is not None else rule.usually_jointly(len(domain))
-    return rule, mechanism, jointly
+    return rule, named, jointly
 
 
-def best_known(domain: Domain, epsilon: Decimal) -> tuple[ViewRule, str]:
+def best_known(domain: Domain, epsilon: Decimal, *, jointly: bool = True) -> tuple[ViewRule, str]:
     """The best of the usual designs for pairs of people like those of surveys: one view, randomized jointly with the whole
     budget."""
     crowd = Population.like_surveys(domain)
-    found = ranked(usual_designs(domain.sizes, float(epsilon)), crowd, float(epsilon))
+    able = [one for one in usual_designs(domain.sizes, float(epsilon)) if jointly or one.view.n_alike(len(domain))]
+    found = ranked(able, crowd, float(epsilon))
     of_pairs = [one for one in found if one[0].view.n_alike(len(domain)) != 1] or found
     best = of_pairs[0] if of_pairs[0][1].pairs * MUCH_BETTER <= found[0][1].pairs else found[0]
     return best[0].view, best[0].mechanism

@@ -35,7 +35,10 @@ Json = dict[str, Any]
 
 def is_publication(path: str | Path) -> bool:
     """Whether a directory is one."""
-    return all((Path(path) / name).is_file() for name in ("manifest.json", "campaign.json"))
+    try:
+        return all((Path(path) / name).is_file() for name in ("manifest.json", "campaign.json"))
+    except OSError:  # such as a name that is too long
+        return False
 
 
 def load_publication(path: str | Path) -> Publication:

@@ -31,7 +31,7 @@ def export(
 
     More: docs/operating.md, and docs/commands.md on sources
     """
-    if output.suffix != ".parquet":
+    if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold reports")
     check_file(output, force=force)
     named = resolved([*(sources or ()), *(more or ())], campaign)

@@ -90,7 +90,7 @@ def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
 
 
 def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bool]:
-    """Clique, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
+    """View, mechanism, jointly or not: as requested, and where the request is silent, the best known choice."""
     if request.flip_probability is not None or request.wants_filters or request.kind.takes_filters:
         return request.view or AllAttributes(), request.mechanism or PAPER, bool(request.jointly)
     named, rule = request.mechanism or (request.view.usual_mechanism if request.view else ""), request.view
@@ -98,6 +98,8 @@ def _choice(domain: Domain, request: CampaignRequest) -> tuple[ViewRule, str, bo
         view, mechanism = best_known(domain, request.budget, jointly=request.jointly is not False)
         bulk = bulk_of(Mechanism.known[named or mechanism])
         usual = view if named in ("", mechanism) else bulk.usual_view(domain.sizes, float(request.budget))
+        if request.jointly is False and usual.n_alike(len(domain)) is None:
+            usual = view
         named, rule = named or mechanism, rule or usual
     jointly = request.jointly if request.jointly is not None else rule.usually_jointly(len(domain))
     return rule, named, jointly

@@ -287,7 +287,7 @@ def test_sigkill_loses_nothing_that_was_acknowledged(database: str):
     assert collector.stop(signal.SIGKILL) == -signal.SIGKILL
     started = time.monotonic()
     again = start_collector(database)
-    assert time.monotonic() - started < 10  # on a machine that does something else at the same time, as in the test of endurance
+    assert time.monotonic() - started < 5
     assert send(again, data).json == {"received": 40, "refused": []}
     assert again.stop() == 0
     assert kept(database) == 40

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -308,7 +309,10 @@ class Study(Asking, Shown):
         if information is None:
             return joint
         covariance = covariance_from(information, sorted_joint.probabilities.reshape(-1))
-        return replace(sorted_joint, covariance=covariance).in_order(joint.names)
+        turned = replace(sorted_joint, covariance=covariance).in_order(joint.names)
+        found = copy(joint)  # its very shares: a joint that is made anew divides them by their sum once more
+        object.__setattr__(found, "covariance", turned.covariance)
+        return found
 
     # ---- how a clique is estimated, at the campaign's positions
 

@@ -192,9 +192,10 @@ class Domain:
         these may be left out, and must not be answered."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
-        with suppress(DomainError):  # said below, with whatever else is wrong
-            if not self.has_rules and len(record) == len(self) and all(name in record for name in self.names):
-                return tuple([attribute.index(cast(Value, record[attribute.name])) for attribute in self.attributes])
+        if not self.has_rules and record.keys() == self._position_of.keys():
+            answers = cast(Mapping[str, Value], record)
+            with suppress(DomainError):  # said below, with whatever else is wrong
+                return tuple([attribute.index(answers[attribute.name]) for attribute in self.attributes])
         codes: dict[str, int] = {}
         if mistakes := self._mistakes(record, codes):
             raise DomainError(all_of(mistakes, "the record"))

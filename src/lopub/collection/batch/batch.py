@@ -256,13 +256,18 @@ class ReportBatch:
 
 
 class GrowingColumn:
-    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice."""
+    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice.
+
+    The first rows are copied when the first others come: most batches are the only ones.
+    """
 
     def __init__(self, rows: NDArray[Any]) -> None:
-        self.rows = rows.copy()
+        self.rows, self._is_own = rows, False
 
     def add(self, rows: NDArray[Any]) -> None:
         """Put more rows behind those that there are."""
+        if not self._is_own:
+            self.rows, self._is_own = self.rows.copy(), True
         n = len(self.rows)
         self.rows.resize((n + len(rows), *self.rows.shape[1:]), refcheck=False)
         self.rows[n:] = rows

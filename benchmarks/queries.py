@@ -38,7 +38,7 @@ from lopub import (
 from lopub.collection.catalogue import ALUMNI, public_table
 from lopub.contract.domain import Attribute
 from lopub.errors import LopubError
-from lopub.inference.expressions import AllOf, parsed
+from lopub.inference.expressions import Conjunction, parsed
 from lopub.inference.joint import INTERVAL
 from lopub.inference.linear import merged
 from lopub.inference.predicates import Question, question
@@ -134,7 +134,7 @@ def random_question(
 
 
 def asked(domain: Domain, text: str, given: str | None) -> Question:
-    trees = [parsed(text)] if given is None else [AllOf((parsed(text), parsed(given))), parsed(given)]
+    trees = [parsed(text)] if given is None else [Conjunction((parsed(text), parsed(given))), parsed(given)]
     return question(trees, domain)
 
 

@@ -18,8 +18,9 @@ from lopub.inference.moments import on_simplex
 MOST_STEPS = 60
 SETTLED = 1e-5
 """Of the distance, by which a step must make it smaller to be worth another."""
-DAMPING = 1e-3
-"""Share of the curvature's diagonal that is added until a step no longer makes the distance larger."""
+DAMPING = 10.0
+"""Share of the square's diagonal that is added at first; more while a step makes the distance larger, less after each that does
+not. The start, independent attributes, is far off: a bold step from there would leave cells at zero."""
 LEAST_DAMPING = 1e-9
 USUAL_EFFECT = 2.0
 """The logarithm of an odds ratio that is nothing special: one of e^4 is. Where reports say little, this keeps cells from zero, at
@@ -62,7 +63,7 @@ def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) ->
     coefficients = _descended(model, _started(pieces, model))
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
-    square, _ = model.equations(coefficients)
+    square = model.equations(coefficients).square
     covariance = slopes @ np.linalg.pinv(square, hermitian=True) @ slopes.T
     every_pair = len(pairs) == len(shape) * (len(shape) - 1) // 2
     return Fitted(joint.reshape(shape), covariance, every_pair)
@@ -102,16 +103,40 @@ class _Model:
         gaps = [(one, one.shares - self.margin(joint, one.axes)) for one in self.seen]
         return sum(float(gap @ one.precision @ gap) for one, gap in gaps) + float(self.prior @ coefficients**2)
 
-    def equations(self, coefficients: Probabilities) -> tuple[Probabilities, Probabilities]:
-        """Of the step that would lead to the nearest joint if cells moved along straight lines."""
+    def equations(self, coefficients: Probabilities) -> "_Equations":
+        """Of the step that would lead to the nearest joint if cells moved along straight lines, and how they bend."""
         joint = self.joint(coefficients)
         slopes, square, right = self.slopes(joint), np.diag(self.prior), -self.prior * coefficients
+        pull = np.zeros(self.shape)
         for one in self.seen:
-            moved = self.margin(slopes, one.axes)
-            weighed = moved.T @ one.precision
-            square = square + weighed @ moved
-            right = right + weighed @ (one.shares - self.margin(joint, one.axes))
-        return square, right
+            moved, gap = self.margin(slopes, one.axes), one.precision @ (one.shares - self.margin(joint, one.axes))
+            square = square + moved.T @ one.precision @ moved
+            right = right + moved.T @ gap
+            pull += gap.reshape([size if axis in one.axes else 1 for axis, size in enumerate(self.shape)])
+        apart = self.design - joint @ self.design
+        bent = joint * (pull.reshape(-1) - float(joint @ pull.reshape(-1)))
+        return _Equations(square, right, apart.T @ (bent[:, None] * apart))
+
+
+@dataclass(frozen=True, eq=False)
+class _Equations:
+    """square, right: Gauss's and Newton's, in which cells move along straight lines. bend: what their second derivatives take off
+    the square."""
+
+    square: Probabilities
+    right: Probabilities
+    bend: Probabilities
+
+    @property
+    def curvature(self) -> Probabilities:
+        """Newton's own where the distance curves upwards, as it does near the nearest joint; else without what would lead to a
+        saddle."""
+        exact: Probabilities = self.square - self.bend
+        try:
+            np.linalg.cholesky(exact)
+        except np.linalg.LinAlgError:
+            return self.square
+        return exact
 
 
 def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[tuple[Axes, list[LinearPart]]]:
@@ -146,18 +171,21 @@ def _design(shape: tuple[int, ...], pairs: Sequence[Axes]) -> Probabilities:
 
 
 def _descended(model: _Model, start: Probabilities) -> Probabilities:
-    """Gauss-Newton, damped as Levenberg and Marquardt do."""
+    """Newton's steps, damped as Levenberg and Marquardt do."""
     here, damping, distance = start, DAMPING, model.distance(start)
+    equations = model.equations(here)
     for _ in range(MOST_STEPS):
-        square, right = model.equations(here)
+        square = equations.square
         scale = np.diag(square) + RIDGE * np.trace(square) / len(square) + 1e-300
-        ahead = np.clip(here + np.linalg.solve(square + damping * np.diag(scale), right), -LARGEST, LARGEST)
+        step = np.linalg.solve(equations.curvature + damping * np.diag(scale), equations.right)
+        ahead = np.clip(here + step, -LARGEST, LARGEST)
         found = model.distance(ahead)
         if found > distance:
             damping *= 5
             continue
         is_settled = distance - found <= SETTLED * (1 + distance)
         here, distance, damping = ahead, found, max(damping / 5, LEAST_DAMPING)
+        equations = model.equations(here)
         if is_settled:
             break
     return here

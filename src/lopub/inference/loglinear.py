@@ -6,11 +6,12 @@ the one that is nearest to what reports say about the parts that they cover, eac
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from lopub.inference.joint import Probabilities, product_of
+from lopub.inference.joint import Probabilities
 from lopub.inference.linear import LinearPart
 from lopub.inference.maxent import margin_of
 from lopub.inference.moments import on_simplex
@@ -27,6 +28,7 @@ USUAL_EFFECT = 2.0
 which a model would take itself for certain."""
 RIDGE = 1e-9
 """Share of the mean diagonal: keeps directions without information from dividing by zero."""
+SMALLEST = 1e-300
 FLOOR = 1e-4
 """A class that reports say nobody is in begins with this share: a logarithm of zero would keep it there."""
 LARGEST = 30.0
@@ -56,15 +58,14 @@ class _Seen:
 def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> Fitted:
     """The joint over all axes that is nearest to the pieces."""
     pairs = [pair for pair in combinations(range(len(shape)), 2) if any(set(pair) <= set(axes) for axes, _ in pieces)]
-    design = _design(shape, pairs)
+    design = _design(shape, tuple(pairs))
     prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
     prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
     model = _Model(shape, design, prior, [_seen(axes, parts) for axes, parts in _gathered(pieces)])
-    coefficients = _descended(model, _started(pieces, model))
+    coefficients, square = _descended(model, _started(pieces, model))
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
-    square = model.equations(coefficients).square
-    covariance = slopes @ np.linalg.pinv(square, hermitian=True) @ slopes.T
+    covariance = slopes @ _inverse(square) @ slopes.T
     every_pair = len(pairs) == len(shape) * (len(shape) - 1) // 2
     return Fitted(joint.reshape(shape), covariance, every_pair)
 
@@ -154,12 +155,32 @@ def _seen(axes: Axes, parts: Sequence[LinearPart]) -> _Seen:
     shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
     chances = (on_simplex(shares) + FLOOR * even) / (1 + FLOOR)
     spread = [weight**2 * part.covariance(chances) for weight, part in zip(weights, parts, strict=True)]
-    centred = np.eye(even.size) - 1 / even.size
-    precision = np.linalg.pinv(centred @ sum(spread, np.zeros((even.size,) * 2)) @ centred, rcond=1e-8, hermitian=True)
-    return _Seen(axes, shares.reshape(-1), np.asarray(precision, dtype=np.float64))
+    return _Seen(axes, shares.reshape(-1), _centred_inverse(sum(spread, np.zeros((even.size,) * 2))))
 
 
-def _design(shape: tuple[int, ...], pairs: Sequence[Axes]) -> Probabilities:
+def _centred_inverse(covariance: Probabilities) -> Probabilities:
+    """Of shares, which always have the same sum: the inverse among all directions but that one."""
+    n, total = len(covariance), covariance.sum()
+    rows = covariance.sum(axis=1) / n
+    centred = covariance - rows[:, None] - rows + total / n**2
+    scale = max(float(np.trace(centred)) / n, SMALLEST)
+    return _inverse(centred + (RIDGE * np.eye(n) + 1 / n) * scale) - 1 / n / scale
+
+
+def _inverse(square: Probabilities) -> Probabilities:
+    """Of a symmetric matrix without negative directions, rows and columns brought to one scale first."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(square), SMALLEST))
+    scaled = square * np.outer(scale, scale)
+    try:
+        inverse = np.linalg.inv(scaled)
+    except np.linalg.LinAlgError:
+        inverse = np.linalg.pinv(scaled, hermitian=True)
+    found: Probabilities = inverse * np.outer(scale, scale)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _design(shape: tuple[int, ...], pairs: tuple[Axes, ...]) -> Probabilities:
     """Main effects and interactions of pairs, without the first class of each attribute. shape (cells, effects)."""
     columns: list[Probabilities] = []
     for effect in [*((axis,) for axis in range(len(shape))), *pairs]:
@@ -170,13 +191,13 @@ def _design(shape: tuple[int, ...], pairs: Sequence[Axes]) -> Probabilities:
     return np.concatenate(columns, axis=1)
 
 
-def _descended(model: _Model, start: Probabilities) -> Probabilities:
-    """Newton's steps, damped as Levenberg and Marquardt do."""
+def _descended(model: _Model, start: Probabilities) -> tuple[Probabilities, Probabilities]:
+    """Newton's steps, damped as Levenberg and Marquardt do: the coefficients, and the square of the equations there."""
     here, damping, distance = start, DAMPING, model.distance(start)
     equations = model.equations(here)
     for _ in range(MOST_STEPS):
         square = equations.square
-        scale = np.diag(square) + RIDGE * np.trace(square) / len(square) + 1e-300
+        scale = np.diag(square) + RIDGE * np.trace(square) / len(square) + SMALLEST
         step = np.linalg.solve(equations.curvature + damping * np.diag(scale), equations.right)
         ahead = np.clip(here + step, -LARGEST, LARGEST)
         found = model.distance(ahead)
@@ -188,7 +209,7 @@ def _descended(model: _Model, start: Probabilities) -> Probabilities:
         equations = model.equations(here)
         if is_settled:
             break
-    return here
+    return here, equations.square
 
 
 def _started(pieces: Sequence[tuple[Axes, LinearPart]], model: _Model) -> Probabilities:
@@ -201,7 +222,5 @@ def _started(pieces: Sequence[tuple[Axes, LinearPart]], model: _Model) -> Probab
                 total = total + part.n_reports * margin_of(part.shares, (axes.index(axis),))
         share = on_simplex(total / total.sum()) + FLOOR
         marginals.append(share / share.sum())
-    logs = np.log(product_of(marginals)).reshape(-1)
-    whole = np.column_stack([np.ones(len(logs)), model.design])
-    coefficients: Probabilities = np.linalg.lstsq(whole, logs, rcond=None)[0][1:]
-    return coefficients
+    alone = np.concatenate([np.log(share[1:] / share[0]) for share in marginals])
+    return np.concatenate([alone, np.zeros(model.design.shape[1] - len(alone))])

@@ -67,7 +67,7 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
     for pair in combinations(range(len(asked.clique)), 2):
         if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(set(pair) <= set(at) for at, _ in pieces):
             return why
-    whole = fitted(pieces, shape)
+    whole = fitted(pieces, shape, basis.reader.shared(basis, asked.clique, groupings))
     into = [own if finer is not own else _same(own) for own, finer in zip(asked.groupings, groupings, strict=True)]
     covariance = merged(whole.covariance.reshape(*shape, *shape), [*into, *into])
     joint = merged(whole.joint, into)

@@ -4,7 +4,7 @@ Among the joints without an interaction of three or more attributes, p = exp(mai
 the one that is nearest to what reports say about the parts that they cover, each in its own covariance (minimum distance).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -53,10 +53,21 @@ class _Seen:
     axes: Axes
     shares: Probabilities
     precision: Probabilities
+    variance: float
+    """Of all shares together."""
 
 
-def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> Fitted:
-    """The joint over all axes that is nearest to the pieces."""
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Where a report may be in several pieces. whole: what one report says that covers all axes. together: of some axes, the
+    chance that a report covers them all."""
+
+    whole: LinearPart
+    together: Callable[[Axes], float]
+
+
+def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...], shared: Shared | None = None) -> Fitted:
+    """The joint over all axes that is nearest to the pieces. shared: unless every report is in one piece alone."""
     pairs = [pair for pair in combinations(range(len(shape)), 2) if any(set(pair) <= set(axes) for axes, _ in pieces)]
     design = _design(shape, tuple(pairs))
     prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
@@ -65,7 +76,10 @@ def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) ->
     coefficients, square = _descended(model, _started(pieces, model))
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
-    covariance = slopes @ _inverse(square) @ slopes.T
+    moved = slopes @ _inverse(square)
+    covariance = moved @ slopes.T
+    if shared is not None:
+        covariance += moved @ _in_common(model, joint, slopes, shared) @ moved.T
     every_pair = len(pairs) == len(shape) * (len(shape) - 1) // 2
     return Fitted(joint.reshape(shape), covariance, every_pair)
 
@@ -98,6 +112,12 @@ class _Model:
         summed: Probabilities = values.reshape(*self.shape, *values.shape[1:]).sum(axis=others)
         return summed.reshape(-1, *values.shape[1:])
 
+    def spread(self, values: Probabilities, axes: Axes) -> Probabilities:
+        """The other way round: every cell gets what the cell of a part has that it is in."""
+        sizes = [size if axis in axes else 1 for axis, size in enumerate(self.shape)]
+        whole = np.broadcast_to(values.reshape(*sizes, *values.shape[1:]), (*self.shape, *values.shape[1:]))
+        return whole.reshape(-1, *values.shape[1:])
+
     def distance(self, coefficients: Probabilities) -> float:
         """From all that was said, and from no effect at all."""
         joint = self.joint(coefficients)
@@ -108,14 +128,14 @@ class _Model:
         """Of the step that would lead to the nearest joint if cells moved along straight lines, and how they bend."""
         joint = self.joint(coefficients)
         slopes, square, right = self.slopes(joint), np.diag(self.prior), -self.prior * coefficients
-        pull = np.zeros(self.shape)
+        pull = np.zeros(len(joint))
         for one in self.seen:
             moved, gap = self.margin(slopes, one.axes), one.precision @ (one.shares - self.margin(joint, one.axes))
             square = square + moved.T @ one.precision @ moved
             right = right + moved.T @ gap
-            pull += gap.reshape([size if axis in one.axes else 1 for axis, size in enumerate(self.shape)])
+            pull += self.spread(gap, one.axes)
         apart = self.design - joint @ self.design
-        bent = joint * (pull.reshape(-1) - float(joint @ pull.reshape(-1)))
+        bent = joint * (pull - float(joint @ pull))
         return _Equations(square, right, apart.T @ (bent[:, None] * apart))
 
 
@@ -155,7 +175,26 @@ def _seen(axes: Axes, parts: Sequence[LinearPart]) -> _Seen:
     shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
     chances = (on_simplex(shares) + FLOOR * even) / (1 + FLOOR)
     spread = [weight**2 * part.covariance(chances) for weight, part in zip(weights, parts, strict=True)]
-    return _Seen(axes, shares.reshape(-1), _centred_inverse(sum(spread, np.zeros((even.size,) * 2))))
+    covariance = sum(spread, np.zeros((even.size,) * 2))
+    return _Seen(axes, shares.reshape(-1), _centred_inverse(covariance), float(np.trace(covariance)))
+
+
+def _in_common(model: _Model, joint: Probabilities, slopes: Probabilities, shared: Shared) -> Probabilities:
+    """What the equations of two pieces have in common, because the same reports are in both; shape (effects, effects). With it
+    the covariance is that of estimates from parts of a likelihood (Godambe's)."""
+    own = shared.whole.covariance(joint.reshape(model.shape))
+    pulls = []
+    for one in model.seen:
+        pull = model.spread(one.precision @ model.margin(slopes, one.axes), one.axes)
+        usual = float(np.trace(model.margin(model.margin(own, one.axes).T, one.axes)))
+        pulls.append(pull * np.sqrt(one.variance / max(usual, SMALLEST)))
+    total = np.zeros((slopes.shape[1],) * 2)
+    for (one, pull), (other, against) in combinations(zip(model.seen, pulls, strict=True), 2):
+        apart = shared.together(one.axes) * shared.together(other.axes)
+        both = shared.together(tuple(sorted({*one.axes, *other.axes}))) / np.sqrt(apart) if apart > 0 else 0.0
+        crossed = both * (pull.T @ own @ against)
+        total += crossed + crossed.T
+    return total
 
 
 def _centred_inverse(covariance: Probabilities) -> Probabilities:

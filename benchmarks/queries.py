@@ -275,7 +275,7 @@ def told(directory: Path) -> dict[tuple[str, ...], list[dict[str, str]]]:
         for row in csv.DictReader(path.open(newline="")):
             condition = "yes" if row["condition"] == "1" else "no"
             table = name.split("-")[0]
-            row["collection"] = f"{name} {way} {row['collection']}"
+            row["collection"] = f"{name} {people} {row['collection']}"  # the same people, whatever the way and epsilon
             groups[table, way, epsilon, people, row["attributes"], condition, row["how"]].append(row)
     return groups
 

@@ -5,13 +5,13 @@ the one that is nearest to what reports say about the parts that they cover, eac
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 
-from lopub.inference.joint import Probabilities
+from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import LinearPart
 from lopub.inference.maxent import margin_of
 from lopub.inference.moments import on_simplex
@@ -22,6 +22,8 @@ SETTLED = 1e-5
 DAMPING = 10.0
 """Share of the square's diagonal that is added at first; more while a step makes the distance larger, less after each that does
 not. The start, independent attributes, is far off: a bold step from there would leave cells at zero."""
+LITTLE_DAMPING = 1e-2
+"""Where a fit begins near its end."""
 LEAST_DAMPING = 1e-9
 USUAL_EFFECT = 2.0
 """The logarithm of an odds ratio that is nothing special: one of e^4 is. Where reports say little, this keeps cells from zero, at
@@ -72,8 +74,11 @@ def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...], sh
     design = _design(shape, tuple(pairs))
     prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
     prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
-    model = _Model(shape, design, prior, [_seen(axes, parts) for axes, parts in _gathered(pieces)])
-    coefficients, square = _descended(model, _started(pieces, model))
+    marginals = _marginals(pieces, shape)
+    model = _Model(shape, design, prior, _all_seen(pieces, product_of(marginals)))
+    coefficients, _ = _descended(model, _started(marginals, design), DAMPING)
+    model = replace(model, seen=_all_seen(pieces, model.joint(coefficients).reshape(shape)))
+    coefficients, square = _descended(model, coefficients, LITTLE_DAMPING)
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
     moved = slopes @ _inverse(square)
@@ -167,13 +172,19 @@ def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[tuple[Axes, lis
     return sorted(found.items())
 
 
-def _seen(axes: Axes, parts: Sequence[LinearPart]) -> _Seen:
+def _all_seen(pieces: Sequence[tuple[Axes, LinearPart]], chances: Probabilities) -> list[_Seen]:
+    """Pieces with the covariance that they have if these are the chances of people to be in each cell. Never from what a piece
+    itself says: where few reports are in it, a cell that none of them names would pass for known to be empty."""
+    return [_seen(axes, parts, margin_of(chances, axes)) for axes, parts in _gathered(pieces)]
+
+
+def _seen(axes: Axes, parts: Sequence[LinearPart], chances: Probabilities) -> _Seen:
     """All that is said about one part of the clique as one: weighted by reports over the noise of an average cell."""
     even = np.full(parts[0].shares.shape, 1 / parts[0].shares.size)
     precise = [1 / float(np.trace(part.covariance(even))) for part in parts]
     weights = [weight / sum(precise) for weight in precise]
     shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
-    chances = (on_simplex(shares) + FLOOR * even) / (1 + FLOOR)
+    chances = (chances + FLOOR * even) / (1 + FLOOR)
     spread = [weight**2 * part.covariance(chances) for weight, part in zip(weights, parts, strict=True)]
     covariance = sum(spread, np.zeros((even.size,) * 2))
     return _Seen(axes, shares.reshape(-1), _centred_inverse(covariance), float(np.trace(covariance)))
@@ -230,9 +241,9 @@ def _design(shape: tuple[int, ...], pairs: tuple[Axes, ...]) -> Probabilities:
     return np.concatenate(columns, axis=1)
 
 
-def _descended(model: _Model, start: Probabilities) -> tuple[Probabilities, Probabilities]:
+def _descended(model: _Model, start: Probabilities, damping: float) -> tuple[Probabilities, Probabilities]:
     """Newton's steps, damped as Levenberg and Marquardt do: the coefficients, and the square of the equations there."""
-    here, damping, distance = start, DAMPING, model.distance(start)
+    here, distance = start, model.distance(start)
     equations = model.equations(here)
     for _ in range(MOST_STEPS):
         square = equations.square
@@ -251,15 +262,20 @@ def _descended(model: _Model, start: Probabilities) -> tuple[Probabilities, Prob
     return here, equations.square
 
 
-def _started(pieces: Sequence[tuple[Axes, LinearPart]], model: _Model) -> Probabilities:
-    """The coefficients of independent attributes."""
+def _marginals(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...]) -> list[Probabilities]:
+    """The shares of each attribute's classes, from all pieces that it is in."""
     marginals = []
-    for axis, size in enumerate(model.shape):
+    for axis, size in enumerate(shape):
         total = np.zeros(size)
         for axes, part in pieces:
             if axis in axes:
                 total = total + part.n_reports * margin_of(part.shares, (axes.index(axis),))
         share = on_simplex(total / total.sum()) + FLOOR
         marginals.append(share / share.sum())
+    return marginals
+
+
+def _started(marginals: Sequence[Probabilities], design: Probabilities) -> Probabilities:
+    """The coefficients of independent attributes."""
     alone = np.concatenate([np.log(share[1:] / share[0]) for share in marginals])
-    return np.concatenate([alone, np.zeros(model.design.shape[1] - len(alone))])
+    return np.concatenate([alone, np.zeros(design.shape[1] - len(alone))])

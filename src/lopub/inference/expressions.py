@@ -13,10 +13,10 @@ backslash; anywhere else it is itself.
 
 import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from lopub.contract.texts import normalize
 from lopub.errors import DomainError
 
 LONGEST = 20_000
@@ -96,7 +96,7 @@ def parsed(text: str) -> Tree:
         raise DomainError(f"an expression may have {LONGEST:,} characters, got {len(text):,}")
     if not text.strip():
         raise DomainError("the expression is empty; write one such as age > 40")
-    return _Parser(normalize(text)).whole()
+    return _Parser(unicodedata.normalize("NFC", text)).whole()
 
 
 def written(name: str) -> str:
@@ -142,7 +142,7 @@ def _meaningless(text: str, at: int) -> DomainError:
     """A sign that is none of the language, with what may have been meant."""
     rest = text[at:].lstrip()
     hint = _HINTS.get(rest[:1], "")
-    if not hint and at and text[at - 1].isalnum() and rest == text[at:]:
+    if rest[:1] in tuple("-/.:@#+?*%") and at and text[at - 1].isalnum():
         hint = "; a name with other signs than letters and digits stands in `backquotes`"
     return _mistake(f"there is a sign that means nothing here{hint}", text, len(text) - len(rest))
 
@@ -253,9 +253,7 @@ class _Parser:
         if token.kind in ("name", "quoted"):
             return self._take().text
         if token.kind == "word" and token.text not in _LITERALS:
-            raise self._wrong(
-                f"an attribute or a value is expected; an attribute that is called {token.text} stands in `backquotes`"
-            )
+            raise self._wrong(f"an attribute or a value is expected; an attribute called {token.text!r} stands in `backquotes`")
         return self._value("an attribute or a value")
 
     def _value(self, wanted: str = "a value") -> Literal:

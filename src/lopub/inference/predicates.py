@@ -233,9 +233,9 @@ def _at_edge(attribute: Binned, comparison: Atom) -> str:
 
 def _index(attribute: Attribute, value: Literal) -> int:
     """The candidate that a value stands for; one that is not there gets the nearest that is."""
-    if value.value is None and not attribute.missing:
-        whom = f"everybody whom it concerns; for all others, ask for {NOT_APPLICABLE!r}" if attribute.only_if else "everybody"
-        raise DomainError(f"null is none of the values of attribute {attribute.name!r}, which is answered by {whom}")
+    if not value.text and not attribute.missing:
+        whom, hint = (" whom it concerns", f"; for all others, ask for {NOT_APPLICABLE!r}") if attribute.only_if else ("", "")
+        raise DomainError(f"attribute {attribute.name!r} is answered by everybody{whom}, so null is none of its values{hint}")
     if isinstance(attribute, Binned) and value.value is not None and value.text not in attribute.texts:
         shown = _nearest(value.text, attribute.answer_texts) or attribute.answer_texts[0]
         raise DomainError(
@@ -244,7 +244,12 @@ def _index(attribute: Attribute, value: Literal) -> int:
     try:
         return attribute.index(attribute.parse(_whole_text(attribute, value)))
     except DomainError as error:
-        near = _nearest(value.text, attribute.answer_texts) if value.text else None
+        texts = attribute.answer_texts
+        if isinstance(attribute, Dated) and attribute.ordered:
+            raise DomainError(
+                f"attribute {attribute.name!r} has no value {_shown(value.text)}; it has {texts[0]} to {texts[-1]}"
+            ) from None
+        near = _nearest(value.text, texts) if value.text else None
         if near is None or isinstance(attribute, IntegerRange):
             raise DomainError(f"{error}, got {_shown(value.text)}") from None
         raise DomainError(f"attribute {attribute.name!r} has no value {_shown(value.text)}; did you mean {near!r}?") from None

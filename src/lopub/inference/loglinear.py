@@ -15,10 +15,12 @@ from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import LinearPart
 from lopub.inference.maxent import margin_of
 from lopub.inference.moments import on_simplex
+from lopub.laws.linear import Scatter
 
 MOST_STEPS = 60
-SETTLED = 1e-5
-"""Of the distance, by which a step must make it smaller to be worth another."""
+NEARLY_SETTLED, SETTLED = 1e-2, 1e-4
+"""Of the distance, by which a step must make it smaller to be worth another: where only the covariance is wanted, and at last.
+The distance is in squared standard errors, so that even a hundredth of it moves no answer by a tenth of its error."""
 DAMPING = 10.0
 """Share of the square's diagonal that is added at first; more while a step makes the distance larger, less after each that does
 not. The start, independent attributes, is far off: a bold step from there would leave cells at zero."""
@@ -74,11 +76,11 @@ def fitted(pieces: Sequence[tuple[Axes, LinearPart]], shape: tuple[int, ...], sh
     design = _design(shape, tuple(pairs))
     prior = np.full(design.shape[1], 1 / USUAL_EFFECT**2)
     prior[: sum(size - 1 for size in shape)] = RIDGE  # main effects are whatever they are
-    marginals = _marginals(pieces, shape)
-    model = _Model(shape, design, prior, _all_seen(pieces, product_of(marginals)))
-    coefficients, _ = _descended(model, _started(marginals, design), DAMPING)
-    model = replace(model, seen=_all_seen(pieces, model.joint(coefficients).reshape(shape)))
-    coefficients, square = _descended(model, coefficients, LITTLE_DAMPING)
+    marginals, said = _marginals(pieces, shape), _gathered(pieces)
+    model = _Model(shape, design, prior, _all_seen(said, product_of(marginals)))
+    coefficients, _ = _descended(model, _started(marginals, design), DAMPING, NEARLY_SETTLED)
+    model = replace(model, seen=_all_seen(said, model.joint(coefficients).reshape(shape)))
+    coefficients, square = _descended(model, coefficients, LITTLE_DAMPING, SETTLED)
     joint = model.joint(coefficients)
     slopes = model.slopes(joint)
     moved = slopes @ _inverse(square)
@@ -165,29 +167,52 @@ class _Equations:
         return exact
 
 
-def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[tuple[Axes, list[LinearPart]]]:
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """All that is said about one part of the clique as one. shares: of its cells. parts, weights: what they are averaged from."""
+
+    axes: Axes
+    shares: Probabilities
+    parts: tuple[LinearPart, ...]
+    weights: tuple[float, ...]
+
+    def seen(self, chances: Probabilities) -> _Seen:
+        """With the covariance that the shares have if these are the chances of people to be in each cell of the part."""
+        n = chances.size
+        floored = (chances + FLOOR / n) / (1 + FLOOR)
+        covariance = sum(
+            (w**2 * part.covariance(floored) for w, part in zip(self.weights, self.parts, strict=True)), np.zeros((n, n))
+        )
+        return _Seen(self.axes, self.shares.reshape(-1), _centred_inverse(covariance), float(np.trace(covariance)))
+
+
+def _gathered(pieces: Sequence[tuple[Axes, LinearPart]]) -> list[_Said]:
     found: dict[Axes, list[LinearPart]] = {}
     for axes, part in pieces:
         found.setdefault(axes, []).append(part)
-    return sorted(found.items())
+    return [_said(axes, parts) for axes, parts in sorted(found.items())]
 
 
-def _all_seen(pieces: Sequence[tuple[Axes, LinearPart]], chances: Probabilities) -> list[_Seen]:
-    """Pieces with the covariance that they have if these are the chances of people to be in each cell. Never from what a piece
-    itself says: where few reports are in it, a cell that none of them names would pass for known to be empty."""
-    return [_seen(axes, parts, margin_of(chances, axes)) for axes, parts in _gathered(pieces)]
-
-
-def _seen(axes: Axes, parts: Sequence[LinearPart], chances: Probabilities) -> _Seen:
-    """All that is said about one part of the clique as one: weighted by reports over the noise of an average cell."""
+def _said(axes: Axes, parts: Sequence[LinearPart]) -> _Said:
+    """Weighted by reports over the noise of an average cell."""
     even = np.full(parts[0].shares.shape, 1 / parts[0].shares.size)
-    precise = [1 / float(np.trace(part.covariance(even))) for part in parts]
+    precise = [1 / float(np.trace(part.covariance(even))) for part in parts] if len(parts) > 1 else [1.0]
     weights = [weight / sum(precise) for weight in precise]
     shares = sum((weight * part.shares for weight, part in zip(weights, parts, strict=True)), np.zeros(even.shape))
-    chances = (chances + FLOOR * even) / (1 + FLOOR)
-    spread = [weight**2 * part.covariance(chances) for weight, part in zip(weights, parts, strict=True)]
-    covariance = sum(spread, np.zeros((even.size,) * 2))
-    return _Seen(axes, shares.reshape(-1), _centred_inverse(covariance), float(np.trace(covariance)))
+    if any(len(part.scatters) > 1 for part in parts):
+        return _Said(axes, shares, tuple(parts), tuple(weights))
+    own = [weight**2 / part.n_reports for weight, part in zip(weights, parts, strict=True)]
+    scatters = [part.scatters[0] for part in parts]
+    noise = sum((one * scatter.noise for one, scatter in zip(own, scatters, strict=True)), np.zeros((even.size,) * 2))
+    gamma = sum(one * scatter.gamma for one, scatter in zip(own, scatters, strict=True))
+    together = Scatter(noise / sum(own), gamma / sum(own), scatters[0].sigma)
+    return _Said(axes, shares, (LinearPart(1, shares, (together,)),), (float(np.sqrt(sum(own))),))
+
+
+def _all_seen(said: Sequence[_Said], chances: Probabilities) -> list[_Seen]:
+    """All of it, if these are the chances of people to be in each cell. Never from what a part itself says: where few reports are
+    in it, a cell that none of them names would pass for known to be empty."""
+    return [one.seen(margin_of(chances, one.axes)) for one in said]
 
 
 def _in_common(model: _Model, joint: Probabilities, slopes: Probabilities, shared: Shared) -> Probabilities:
@@ -241,8 +266,9 @@ def _design(shape: tuple[int, ...], pairs: tuple[Axes, ...]) -> Probabilities:
     return np.concatenate(columns, axis=1)
 
 
-def _descended(model: _Model, start: Probabilities, damping: float) -> tuple[Probabilities, Probabilities]:
-    """Newton's steps, damped as Levenberg and Marquardt do: the coefficients, and the square of the equations there."""
+def _descended(model: _Model, start: Probabilities, damping: float, settled: float) -> tuple[Probabilities, Probabilities]:
+    """Newton's steps, damped as Levenberg and Marquardt do: the coefficients, and the square of the equations there. settled: the
+    share of the distance that the last step makes it smaller by."""
     here, distance = start, model.distance(start)
     equations = model.equations(here)
     for _ in range(MOST_STEPS):
@@ -254,7 +280,7 @@ def _descended(model: _Model, start: Probabilities, damping: float) -> tuple[Pro
         if found > distance:
             damping *= 5
             continue
-        is_settled = distance - found <= SETTLED * (1 + distance)
+        is_settled = distance - found <= settled * (1 + distance)
         here, distance, damping = ahead, found, max(damping / 5, LEAST_DAMPING)
         equations = model.equations(here)
         if is_settled:

@@ -30,7 +30,8 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: 
     parts, why = _covering(basis, asked)
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
-        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition))
+        beside = next((part.beside for part in parts if part.beside), "")
+        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside)
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)

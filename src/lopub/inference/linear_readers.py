@@ -17,6 +17,7 @@ from lopub.errors import DomainError, NeedsReports
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping, Groupings, LinearPart, cells_of, merged
 from lopub.inference.loglinear import Shared
+from lopub.inference.paired import PairedPart
 from lopub.laws import Bulk, bulk_of
 from lopub.laws.linear import (
     ClassReading,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from lopub.inference.basis import Basis, Reports
     from lopub.inference.readers import Reader
 
+BESIDE = "and, from counts, how often each attribute has which bit among all reports that cover it"
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
 
@@ -47,8 +49,9 @@ def counted_pieces(reader: "Reader", basis: "Basis", clique: Clique, groupings: 
             with suppress(NeedsReports):
                 own = tuple(clique[axis] for axis in axes), [groupings[axis] for axis in axes]
                 for part in reader.linear(basis, *own):
-                    met |= set(axes)
-                    yield axes, part
+                    if not part.beside:  # what pairs have in common there is more than their reports
+                        met |= set(axes)
+                        yield axes, part
 
 
 def covers_three(basis: "Basis", clique: Clique) -> bool:
@@ -250,19 +253,20 @@ def _reading(campaign: Campaign, position: int, noise: int, grouping: Grouping) 
 
 
 def _paired(counts: Counts, pair: Clique, noise: int, groupings: Groupings) -> LinearPart:
-    """The mean of u v' from how often two bits are ones together. Without the reports, how often each is a one must be known of
-    the same reports: of others, the errors of the two would not cancel."""
+    """The mean of u v' from how often two bits are ones together, and how often each is a one; see `paired` where that is known
+    of other reports, too."""
     both, singles = counts.tables[pair, noise], [counts.tables[(position,), noise] for position in pair]
-    if any(single.n_reports != both.n_reports for single in singles):
-        raise NeedsReports("counts do not tell which reports cover both attributes; this needs the reports")
-    n = both.n_reports
+    n, kept = both.n_reports, tuple(both.n_reports / single.n_reports for single in singles)
     first, second = (_reading(counts.campaign, p, noise, grouping) for p, grouping in zip(pair, groupings, strict=True))
-    alone = [one.gather @ (single.counts / n) for one, single in zip((first, second), singles, strict=True)]
+    alone = [one.gather @ (single.counts / single.n_reports) for one, single in zip((first, second), singles, strict=True)]
     together = first.gather @ (both.counts / n) @ second.gather.T
     shares = (
         np.outer(first.offset, second.offset) + np.outer(alone[0], second.offset) + np.outer(first.offset, alone[1]) + together
     )
-    return LinearPart(n, shares, (first.scatter, second.scatter))
+    scatters = first.scatter, second.scatter
+    if kept == (1, 1):
+        return LinearPart(n, shares, scatters)
+    return PairedPart(n, shares, scatters, BESIDE, (kept[0], kept[1]), (first.offset, second.offset))
 
 
 def _read_parts(reports: "Reports", clique: Clique, groupings: Groupings, *, whole: bool = True) -> Iterator[Piece]:

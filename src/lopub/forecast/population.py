@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Categorical, Clique, Domain
 from lopub.errors import DomainError
 from lopub.laws.questionnaire import conformed
@@ -34,7 +36,7 @@ N_RULED = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(Shown):
     """People to be drawn: records of a public table, or made-up ones with given shares."""
 
     domain: Domain
@@ -77,6 +79,12 @@ class Population:
             raise DomainError("a reference table needs at least one record")
         shares = tuple(table.counts((name,)) / len(table) for name in table.domain.names)
         return cls(table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ())
+
+    def to_arrow(self) -> pa.Table:
+        """One row per answer: its attribute, and the share of people who would give it."""
+        names = [attribute.name for attribute in self.domain for _ in attribute.texts]
+        texts = [text for attribute in self.domain for text in attribute.texts]
+        return pa.table({"attribute": names, "answer": texts, "share": np.concatenate(self.shares)})
 
     def joint(self, clique: Clique) -> Probabilities:
         """The shares of the cells of some attributes together."""

@@ -130,6 +130,7 @@ def described(publication: Publication) -> dict[str, Any]:
     return {
         "n_rows": len(publication.synthetic),
         "n_edges": len(publication.graph.edges),
+        "n_findings": len(publication.findings.stated),
         "n_dropped_edges": len(publication.dropped),
         "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
         "largest_misfit": max(publication.model.misfits),
@@ -157,6 +158,9 @@ def print_publication(publication: Publication) -> None:
         out.print(strongest)
     else:
         say("no dependence stands out of the noise: the table is made of independent attributes")
+    if every := publication.findings.every:
+        stated = len(publication.findings.stated)
+        say(f"{stated} of the {len(every)} that the reports show are sure enough to be stated as findings")
     if publication.dropped:
         shown = ", ".join(f"{names[a]} – {names[b]}" for a, b in publication.dropped[:5])
         more = f" and {len(publication.dropped) - 5} more" if len(publication.dropped) > 5 else ""

@@ -12,8 +12,8 @@ from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Dataset, typed, w
 from lopub.contract.domain import Binned
 from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
-from lopub.release.render.html import report_html
 from lopub.release.render.package import package_files
+from lopub.release.render.report_page import report_html
 from lopub.release.render.tables import as_json, estimates
 from lopub.release.stages import Publication
 
@@ -52,6 +52,8 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},
             "first_slot": publication.first_slot,
             "last_slot": publication.last_slot,
+            "withdrawn": publication.origin.n_withdrawn,
+            "simulated": publication.origin.is_simulated,
         },
         "settings": {
             "method": settings.estimator.name,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
@@ -35,6 +36,7 @@ from lopub.model.dependence import (
 )
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
+from lopub.release.findings import Findings, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
@@ -72,10 +74,14 @@ class Publication(Shown):
     statistics: tuple[Statistic, ...]
     """Means and quantiles of numeric attributes."""
     fit: tuple[FitRow, ...]
+    findings: Findings
+    """Which dependences are sure enough to be stated."""
     margins: tuple[tuple[str, ...], ...]
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    origin: Origin
+    """What readers should know of where the reports come from."""
     counts: Counts | None = None
     """The counts of the reports, unless they are left out."""
 
@@ -204,9 +210,11 @@ def published(
         model=model,
         copies=copies,
         statistics=tuple(_statistics(study, marginals)),
+        findings=findings_of(study, graph, pairs, told),
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        origin=data.origin,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 

@@ -180,7 +180,8 @@ def published(
     cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
     growing = GrowingGraph(study.domain.sizes, max(cap, cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
-    marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
+    known = known.agreeing(study)
+    marginals = [known.share(study.distribution(position)) for position in range(len(study.domain))]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
     for edge in graph.edges:
         growing.offer(*edge)

@@ -66,6 +66,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "numbers": settings.numbers,
             "margins": [list(names) for names in publication.margins],
             "seed": settings.seed,
+            "language": settings.language,
             "counts": settings.counts,
         },
         "files": {str(path.relative_to(directory)): sha256_of(path) for path in files},

@@ -17,6 +17,7 @@ from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
+from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
@@ -96,6 +97,11 @@ class Publication(Shown):
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    @cached_property
+    def wording(self) -> Wording:
+        """The campaign's texts in the language of the pages."""
+        return Wording.of(self.campaign, [self.settings.language] if self.settings.language else ())
+
     def to_arrow(self) -> pa.Table:
         """The first synthetic table."""
         return self.synthetic.to_arrow()
@@ -133,6 +139,7 @@ def publish(
     copies: int = PublishSettings.copies,
     numbers: Numbers = PublishSettings.numbers,
     seed: int = PublishSettings.seed,
+    language: str = PublishSettings.language,
     counts: bool = PublishSettings.counts,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
@@ -153,6 +160,7 @@ def publish(
         copies=copies,
         numbers=numbers,
         seed=seed,
+        language=language,
         counts=counts,
     )
     return published(data, settings, margins=margins, progress=progress)

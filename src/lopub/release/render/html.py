@@ -7,12 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from lopub.contract.domain import Binned, ListOption, TickList
+from lopub.contract.domain import Binned, ListOption, Question, TickList
+from lopub.contract.wording import Wording
 from lopub.inference.joint import JointDistribution, interval
 from lopub.pages import plots
-from lopub.pages.page import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
+from lopub.pages.page import (
+    bars,
+    between,
+    facts,
+    figure,
+    folded,
+    in_language,
+    listed,
+    number,
+    page,
+    paragraph,
+    share,
+    table,
+    text_of,
+)
 from lopub.release.numbers import shown_form
-from lopub.release.render.wording import day_of
+from lopub.release.render.wording import day_of, languages_in_words
 from lopub.release.stages import Publication
 from lopub.release.summary import independent_pairs, summary, warnings_of
 
@@ -31,7 +46,7 @@ MOST_SHOWN = 40
 def report_html(publication: Publication) -> bytes:
     """The publication's page: one file, which loads nothing."""
     figures = summary(publication)
-    title = publication.campaign.terms.title or publication.campaign.terms.name
+    title = publication.wording.title
     sections = [
         ("privacy", "What is protected", _privacy(publication, figures["privacy"])),
         ("reports", "What was collected", _reports(publication, figures["errors"])),
@@ -140,6 +155,8 @@ def _shares(publication: Publication) -> str:
         "Estimated share of each answer with its 95 % interval, and its share in the synthetic table. The upper bar is the"
         " estimate, the lower one the synthetic table."
     )
+    if told := languages_in_words(publication):
+        said += paragraph(escape(told), "soft")
     shown = publication.marginals[:MOST_CARDS]
     cards = "".join(_card(publication, marginal) for marginal in shown)
     left = len(publication.marginals) - len(shown)
@@ -164,12 +181,27 @@ def _ticks(publication: Publication, ticks: TickList) -> str:
     rows = []
     for name, at, shown in wanted:
         made = publication.synthetic.counts((name,)) / len(publication.synthetic)
-        rows.append((shown, *estimated[name].rows()[at][1:], float(made[at])))
+        rows.append((_answer(publication.wording, ticks, shown), *estimated[name].rows()[at][1:], float(made[at])))
     most = max(max(row[1], row[3]) for row in rows)
     cells = [_share_row(*row, most) for row in rows]
-    caption = f"{ticks.name}: {ticks.title or ticks.question}; several can be ticked"
+    caption = f"{ticks.name}: several can be ticked"
     body = table(caption, ["ticked", "estimate", "95 % interval", "synthetic", ""], cells, numeric=[1, 2, 3])
-    return f"<div><h3>{escape(ticks.name)}</h3>{body}</div>"
+    return f"<div><h3>{escape(ticks.name)}</h3>{_asked(publication.wording, ticks)}{body}</div>"
+
+
+def _asked(wording: Wording, question: Question) -> str:
+    """What people were asked, in the page's choice of language; nothing where the heading says it already."""
+    asked = wording.question(question)
+    return paragraph(in_language(asked, wording.spoken(asked, wording.own.question(question)))) if asked != question.name else ""
+
+
+def _answer(wording: Wording, question: Question, text: str) -> str:
+    """How an answer reads, and as it stands in the files where that is different."""
+    label = wording.label(question, text)
+    if label == text:
+        return text_of(text)
+    tag = wording.spoken(label, wording.own.label(question, text))
+    return f'{in_language(label, tag)} <span class="soft">{text_of(text)}</span>'
 
 
 def _attribute(publication: Publication, marginal: JointDistribution) -> str:
@@ -178,20 +210,24 @@ def _attribute(publication: Publication, marginal: JointDistribution) -> str:
     rows = list(zip(marginal.rows(), synthetic.tolist(), strict=True))
     most = max(float(marginal.probabilities.max()), float(synthetic.max()))
     shown = sorted(rows, key=lambda row: -row[0][1])[:MOST_SHOWN] if len(rows) > MOST_SHOWN else rows
-    cells = [_share_row(values[0], probability, error, made, most) for (values, probability, error), made in shown]
+    cells = [
+        _share_row(_answer(publication.wording, attribute, values[0]), probability, error, made, most)
+        for (values, probability, error), made in shown
+    ]
     columns = ["answer", "estimate", "95 % interval", "synthetic", ""]
-    caption = f"{attribute.name}: {attribute.title}" if attribute.title and attribute.title != attribute.name else attribute.name
+    caption = attribute.name
     if len(rows) > len(shown):
         caption += f" (the {MOST_SHOWN} most frequent of {len(rows):,} answers)"
     body = table(caption, columns, cells, numeric=[1, 2, 3], unseen=caption == attribute.name)
-    return f"<div><h3>{escape(attribute.name)}</h3>{body}{_statistics(publication, attribute.name)}</div>"
+    asked = _asked(publication.wording, attribute)
+    return f"<div><h3>{escape(attribute.name)}</h3>{asked}{body}{_statistics(publication, attribute.name)}</div>"
 
 
-def _share_row(value: str, probability: float, error: float, synthetic: float, most: float) -> list[str]:
+def _share_row(answer: str, probability: float, error: float, synthetic: float, most: float) -> list[str]:
     low, high = interval(probability, error)
     within = "-" if np.isnan(error) else between(low, high)
     drawn = f'<div class="bar" aria-hidden="true">{bars(probability, synthetic, most)}</div>'
-    return [text_of(value), share(probability), within, share(synthetic), drawn]
+    return [answer, share(probability), within, share(synthetic), drawn]
 
 
 def _statistics(publication: Publication, name: str) -> str:

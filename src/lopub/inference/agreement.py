@@ -227,7 +227,7 @@ def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities], hard
 
     def ratio(axis: int) -> Probabilities:
         have = joint.sum(axis=others[axis])
-        return np.divide(wanted[axis], have, out=np.ones_like(have), where=have > NOTHING)
+        return np.asarray(np.divide(wanted[axis], have, out=np.ones_like(have), where=have > NOTHING), dtype=np.float64)
 
     for _ in range(SWEEPS):
         ratios = np.ones(joint.shape)

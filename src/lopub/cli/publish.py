@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, out, print_json, progress_bar, say, table
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources
+from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import read, resolved
 from lopub.contract.budget import decimal_up
@@ -64,6 +64,15 @@ NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
+PageLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="TAG",
+        help="Show the campaign's texts in this language on the pages, such as de; the campaign's own unless given.",
+        show_default=False,
+    ),
+]
 
 
 def publish(
@@ -80,6 +89,7 @@ def publish(
     numbers: Numbers = "label",
     margin: Margins = None,
     seed: Seed = 0,
+    language: PageLanguage = None,
     no_counts: NoCounts = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -101,6 +111,7 @@ def publish(
         "copies": copies,
         "numbers": numbers,
         "seed": seed,
+        "language": language or "",
         "counts": not no_counts,
     }
     settings = PublishSettings(**options)  # refuses before anything is read
@@ -111,6 +122,8 @@ def publish(
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
     publication.save(output, force=force)
+    if told := language_told(publication.wording, [language] if language else []):
+        note(told)
     if as_json:
         print_json(found.described() | described(publication) | {"output": str(output)})
     else:

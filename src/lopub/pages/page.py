@@ -97,6 +97,11 @@ def bars(first: float, second: float, most: float) -> str:
     return f'<span class="a" style="width:{widths[0]:.1f}%"></span><span class="b" style="width:{widths[1]:.1f}%"></span>'
 
 
+def in_language(text: str, tag: str) -> str:
+    """A text in a language that need not be the page's, in whichever direction it runs."""
+    return f'<bdi lang="{escape(tag)}">{escape(text)}</bdi>'
+
+
 def text_of(value: str) -> str:
     """An answer as a page shows it; a missing one says so."""
     return escape(value) if value else '<span class="soft">(missing)</span>'

@@ -117,6 +117,7 @@ def _settings(settings: Mapping[str, Any]) -> PublishSettings:
         copies=settings["copies"],
         numbers=settings["numbers"],
         seed=settings["seed"],
+        language=settings.get("language", ""),
         counts=settings.get("counts", False),
     )
 

@@ -18,6 +18,7 @@ from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
+from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
@@ -102,6 +103,11 @@ class Publication(Shown):
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    @cached_property
+    def wording(self) -> Wording:
+        """The campaign's texts in the language of the pages."""
+        return Wording.of(self.campaign, [self.settings.language] if self.settings.language else ())
+
     def to_arrow(self) -> pa.Table:
         """The first synthetic table."""
         return self.synthetic.to_arrow()
@@ -139,6 +145,7 @@ def publish(
     copies: int = PublishSettings.copies,
     numbers: Numbers = PublishSettings.numbers,
     seed: int = PublishSettings.seed,
+    language: str = PublishSettings.language,
     counts: bool = PublishSettings.counts,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
@@ -159,6 +166,7 @@ def publish(
         copies=copies,
         numbers=numbers,
         seed=seed,
+        language=language,
         counts=counts,
     )
     return published(data, settings, margins=margins, progress=progress)
@@ -186,7 +194,8 @@ def published(
     cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
     growing = GrowingGraph(study.domain.sizes, max(cap, cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
-    marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
+    known = known.agreeing(study)
+    marginals = [known.share(study.distribution(position)) for position in range(len(study.domain))]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
     for edge in graph.edges:
         growing.offer(*edge)

@@ -30,6 +30,10 @@ class AnswerShown:
     """One answer: how it reads, its share with its interval, and its share in the synthetic table."""
 
     label: str
+    language: str
+    """Of the label; empty where it is one of the page's own words."""
+    value: str
+    """As it stands in the files, where that is different."""
     is_answer: bool
     """False for a missing one and for people who were not asked."""
     share: float
@@ -56,6 +60,8 @@ class QuestionShown:
     name: str
     title: str
     text: str
+    language: str
+    """Of the text."""
     kind: str
     """bars, histogram or list."""
     condition: str
@@ -135,11 +141,16 @@ class Questionnaire:
 
     def label(self, asked: Asked, text: str) -> str:
         """How an answer reads. text: of a candidate, or of an option of a list."""
-        if isinstance(asked, ListOption):
-            asked = asked.of_list if text not in ("false", "true") else asked
+        return self._spoken(asked, text)[0]
+
+    def _spoken(self, asked: Asked, text: str) -> tuple[str, str]:
+        """How an answer reads, and the language of that, which is empty for the page's own words."""
+        if isinstance(asked, ListOption) and text not in ("false", "true"):
+            asked = asked.of_list
         shown = self.wording.label(asked, text)
-        is_plain = shown == text and (text in ("", NOT_APPLICABLE) or isinstance(asked, Boolean))
-        return self.translated(WORDS[text]) if is_plain else shown
+        if shown == text and (text in ("", NOT_APPLICABLE) or isinstance(asked, Boolean)):
+            return self.translated(WORDS[text]), ""
+        return shown, self.wording.spoken(shown, self.wording.own.label(asked, text))
 
     @cached_property
     def _marginals(self) -> Mapping[str, JointDistribution]:
@@ -154,6 +165,7 @@ class Questionnaire:
             name=asked.name,
             title=self.wording.title_of(asked),
             text=self.wording.question(asked),
+            language=self.wording.spoken(self.wording.question(asked), self.wording.own.question(asked)),
             kind="list" if is_list else "histogram" if drawn else "bars",
             condition="" if asked.only_if is None else str(asked.only_if),
             n_reports=None if fit.method == "given" else fit.n_reports,
@@ -168,7 +180,7 @@ class Questionnaire:
         rows = zip(marginal.rows(), synthetic.tolist(), strict=True)
         n = n_answers(attribute)
         return [
-            _answer(self.label(attribute, values[0]), place < n, probability, error, made)
+            self._answer(attribute, values[0], place < n, probability, error, made)
             for place, ((values, probability, error), made) in enumerate(rows)
         ]
 
@@ -181,13 +193,14 @@ class Questionnaire:
         for name, at, text, is_answer in wanted:
             made = self.publication.synthetic.counts((name,)) / len(self.publication.synthetic)
             _, probability, error = self._marginals[name].rows()[at]
-            found.append(_answer(self.label(ticks, text), is_answer, probability, error, float(made[at])))
+            found.append(self._answer(ticks, text, is_answer, probability, error, float(made[at])))
         return found
 
-
-def _answer(label: str, is_answer: bool, share: float, error: float, synthetic: float) -> AnswerShown:
-    low, high = (None, None) if np.isnan(error) else interval(share, error)
-    return AnswerShown(label, is_answer, share, low, high, synthetic)
+    def _answer(self, asked: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float) -> AnswerShown:
+        label, language = self._spoken(asked, text)
+        low, high = (None, None) if np.isnan(error) else interval(share, error)
+        value = text if language and text != label else ""
+        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic)
 
 
 def _statistic(row: Statistic) -> StatisticShown:

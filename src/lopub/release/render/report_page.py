@@ -4,7 +4,7 @@ Here is what the page shows, as plain values; how it looks, and what it says, is
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -68,11 +68,11 @@ OWN_TEXTS = (*IN_WORDS, *FIT_LABELS, HEAT, NETWORK, TREE, FIT, *(said for _, sai
 """What is said here and not in the template; words/ has it in other languages."""
 
 
-def report_html(publication: Publication, languages: Sequence[str] = ()) -> bytes:
-    """The publication's page. languages: the reader's, the first one first; the questionnaire's texts and the page's own words
-    each come in the first that there is, else in the campaign's language and in English."""
-    language = page_language(languages)
-    return rendered("report.html", TEMPLATES, language, page=ReportPage(publication, tuple(languages), language))
+def report_html(publication: Publication) -> bytes:
+    """The publication's page, in the language that was asked for: the questionnaire's texts and the page's own words, each as far
+    as there are any, else in the campaign's language and in English."""
+    language = page_language([publication.settings.language] if publication.settings.language else [])
+    return rendered("report.html", TEMPLATES, language, page=ReportPage(publication, language))
 
 
 @dataclass(frozen=True)
@@ -103,13 +103,13 @@ class ReportPage:
     """What the page is made of."""
 
     publication: Publication
-    languages: tuple[str, ...]
     language: str
+    """Of its own words."""
 
     @cached_property
     def asked(self) -> Questionnaire:
         """The questionnaire in the reader's language."""
-        return Questionnaire(self.publication, Wording.of(self.publication.campaign, self.languages), self._say)
+        return Questionnaire(self.publication, self.publication.wording, self._say)
 
     def _say(self, text: str) -> str:
         """One of the page's own texts in its language."""

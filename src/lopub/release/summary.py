@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.budget import epsilon_warning
+from lopub.contract.domain import Pair
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
 from lopub.inference.joint import JointDistribution
@@ -109,6 +110,14 @@ def support(publication: Publication) -> dict[str, Any]:
         "pair_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.pairs.values()),
         "independent_pairs": len(independent_pairs(publication)),
     }
+
+
+def why_without_strength(publication: Publication, pair: Pair) -> str:
+    """Why a pair is an edge whose strength was not measured."""
+    names = tuple(sorted(publication.names[position] for position in pair))
+    if names in publication.margins:
+        return "publicly known"
+    return "by the questionnaire" if pair in publication.pairs else "assumed"
 
 
 def independent_pairs(publication: Publication) -> list[tuple[str, str]]:

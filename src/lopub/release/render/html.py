@@ -29,7 +29,7 @@ from lopub.pages.page import (
 from lopub.release.numbers import shown_form
 from lopub.release.render.wording import day_of, languages_in_words
 from lopub.release.stages import Publication
-from lopub.release.summary import independent_pairs, summary, warnings_of
+from lopub.release.summary import independent_pairs, summary, warnings_of, why_without_strength
 
 N_SAMPLED = 20
 """Synthetic records that are shown."""
@@ -304,8 +304,7 @@ def _strongest(publication: Publication, measure: str) -> str:
     for a, b in graph.edges[:N_LISTED]:
         strength = graph.strengths.get((a, b))
         fate = "left out by the cell cap" if (a, b) in dropped else "kept"
-        without = "publicly known" if (a, b) in publication.pairs else "assumed"
-        shown = without if strength is None else number(strength, ",.4g")
+        shown = why_without_strength(publication, (a, b)) if strength is None else number(strength, ",.4g")
         rows.append([f"{escape(names[a])} – {escape(names[b])}", shown, fate])
     if not rows:
         return ""

@@ -26,7 +26,8 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.contract.condition import Comparison
+from lopub.contract.condition import Both, Comparison, Not
+from lopub.contract.domain import TickList
 from lopub.contract.fields import domain_of
 from lopub.forecast.population import Population
 from lopub.inference.agreement import Agreement
@@ -193,6 +194,18 @@ def test_a_reference_population_keeps_given_shares_and_the_questionnaire():
     population = Population.with_shares(domain, {"hours": [0.1, 0.2, 0.2, 0.5]}, dependence="none")
     assert population.shares[domain.position("hours")] == pytest.approx([0.1, 0.2, 0.2, 0.5], abs=0.01)
     assert population.shares[domain.position("job")][0] == pytest.approx(0.5, abs=0.01)
+
+
+def test_estimates_of_zero_that_contradict_the_questionnaire_end_in_a_compromise():
+    """At epsilon 0.1 two hundred people say little: nobody seems to tick b, and everybody to answer what only b leads to."""
+    ticks = TickList(name="l", values=("a", "b", "c"), most=1)
+    x = Boolean(name="x", only_if=Comparison("l", "includes", ("a",)))
+    y = Boolean(name="y", only_if=Both((Comparison("l", "includes", ("b",)), Not(Comparison("x", "equals", (True,))))))
+    domain = domain_of((ticks, x, y))
+    shares = dict(enumerate(np.array(own) for own in ([0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])))
+    agreed = Agreement(domain).agreed(shares, lambda position: np.zeros((1, 1)))
+    assert all(own.min() >= 0 and own.sum() == pytest.approx(1) for own in agreed.values())
+    assert Agreement(domain).contradiction(agreed, [4]) == ()
 
 
 def test_drawn_numbers_tell_what_does_not_apply_from_no_answer(tmp_path):

@@ -17,7 +17,7 @@ from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, published
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
-from lopub.release.summary import warnings_of
+from lopub.release.summary import warnings_of, why_without_strength
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
 Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
@@ -166,7 +166,8 @@ def print_publication(publication: Publication) -> None:
     strongest = table("strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",))
     for a, b in graph.edges[:5]:
         strength = graph.strengths.get((a, b))
-        strongest.add_row(f"{names[a]} – {names[b]}", "assumed" if strength is None else f"{strength:,.4g}")
+        shown = why_without_strength(publication, (a, b)) if strength is None else f"{strength:,.4g}"
+        strongest.add_row(f"{names[a]} – {names[b]}", shown)
     if graph.edges:
         out.print(strongest)
     else:

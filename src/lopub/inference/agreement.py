@@ -135,7 +135,7 @@ class Agreement:
         mask = self.mask(clique)
         if mask is None or mask.size > MOST_CELLS or not all(position in marginals for position in clique):
             return 0.0
-        wanted = [marginals[position] for position in clique]
+        wanted = [_shares(marginals[position]) for position in clique]  # of noise, zeros can contradict each other
         joint = np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0)
         hard = [axis for axis, position in enumerate(clique) if position in certain]
         margins = _nearest_margins(joint / joint.sum(), wanted, hard)

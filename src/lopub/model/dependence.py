@@ -32,6 +32,9 @@ class DependencyGraph:
     least: float | None = None
     """The held-out gain from which a pair became an edge; None by mutual information, where each pair has its own threshold."""
 
+    n_known: int = 0
+    """Edges in any case, which were not measured."""
+
     @property
     def n_pairs(self) -> int:
         return self.n_attributes * (self.n_attributes - 1) // 2
@@ -39,7 +42,7 @@ class DependencyGraph:
     @property
     def n_saved(self) -> int:
         """Pairs that pruning kept from being estimated."""
-        return self.n_pairs - len(self.strengths)
+        return self.n_pairs - len(self.strengths) - self.n_known
 
 
 @checks_options
@@ -112,7 +115,7 @@ def paper_graph(
     if pruning is not None and pruning.find == "independence":
         assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths and pair not in known]
     edges = (*known, *_strongest_first(found, strengths), *assumed)
-    return DependencyGraph(len(sizes), "mutual information", edges, strengths)
+    return DependencyGraph(len(sizes), "mutual information", edges, strengths, n_known=len(known))
 
 
 def gain_graph(
@@ -122,7 +125,8 @@ def gain_graph(
     n_ruled_out: pairs that were looked at, too, and whose gain is too small without a fit."""
     least = least_gain([*gains.values(), *[0.0] * n_ruled_out])
     found = [pair for pair, gain in gains.items() if gain >= least]
-    return DependencyGraph(n_attributes, "held-out gain", (*known, *_strongest_first(found, gains)), dict(gains), least)
+    edges = (*known, *_strongest_first(found, gains))
+    return DependencyGraph(n_attributes, "held-out gain", edges, dict(gains), least, n_known=len(known))
 
 
 def least_gain(gains: Collection[float], false_share: float = FALSE_SHARE) -> float:

@@ -157,7 +157,8 @@ def _graph(directory: Path, domain: Domain, model: Json) -> DependencyGraph:
     rows = list(_rows(directory, "dependence.csv"))
     strengths = {_pair(domain, (row["attribute_1"], row["attribute_2"])): float(row["strength"]) for row in rows}
     edges = tuple(_pair(domain, names) for names in model["edges"])
-    return DependencyGraph(len(domain), model["measure"], edges, strengths)
+    n_known = model["n_pairs"] - model["n_pairs_saved"] - len(strengths)
+    return DependencyGraph(len(domain), model["measure"], edges, strengths, n_known=n_known)
 
 
 def _tree_model(domain: Domain, model: Json, table: Dataset) -> TreeModel:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.budget import epsilon_warning
+from lopub.contract.domain import Pair
 from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
@@ -155,6 +156,14 @@ def _median_half_width(marginals: Sequence[JointDistribution]) -> float | None:
     errors = [joint.standard_errors.reshape(-1) for joint in marginals if joint.standard_errors is not None]
     known = np.concatenate(errors)[~np.isnan(np.concatenate(errors))] if errors else np.zeros(0)
     return float(INTERVAL * np.median(known)) if known.size else None
+
+
+def why_without_strength(publication: Publication, pair: Pair) -> str:
+    """Why a pair is an edge whose strength was not measured."""
+    names = tuple(sorted(publication.names[position] for position in pair))
+    if names in publication.margins:
+        return "publicly known"
+    return "by the questionnaire" if pair in publication.pairs else "assumed"
 
 
 def independent_pairs(publication: Publication) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ from lopub.release.render.wording import (
     shown_epsilon,
 )
 from lopub.release.stages import Publication
-from lopub.release.summary import dependence, in_doubt, independent_pairs
+from lopub.release.summary import dependence, in_doubt, independent_pairs, why_without_strength
 
 MOST_QUESTIONS = 200
 MOST_ANSWERS = 12
@@ -239,7 +239,7 @@ def _marginal_row(marginal: JointDistribution) -> list[str]:
 def _pairs(publication: Publication, pairs: Sequence[Pair]) -> str:
     """The first few pairs with their strength."""
     names, strengths = publication.names, publication.graph.strengths
-    figures = [f"{strengths[pair]:.4g}" if pair in strengths else "assumed" for pair in pairs]
+    figures = [f"{strengths[pair]:.4g}" if pair in strengths else why_without_strength(publication, pair) for pair in pairs]
     return _few([f"{plain(names[a])} – {plain(names[b])}: {figure}" for (a, b), figure in zip(pairs, figures, strict=True)])
 
 

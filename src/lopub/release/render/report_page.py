@@ -22,7 +22,7 @@ from lopub.release.findings import FALSE_STATEMENTS, Finding
 from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown
 from lopub.release.render.wording import day_of
 from lopub.release.stages import Publication
-from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary
+from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
 
 TEMPLATES = Path(__file__).parent / "templates"
 N_SAMPLED = 20
@@ -64,7 +64,8 @@ NETWORK = "Network of dependent questions; they are listed above and in estimate
 TREE = "Junction tree; its cliques are listed in the table below"
 FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
 IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
-OWN_TEXTS = (*IN_WORDS, *FIT_LABELS, HEAT, NETWORK, TREE, FIT, *(said for _, said in FILES), COUNTS_FILE[1])
+FATES = ("kept", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
+OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, TREE, FIT, *(said for _, said in FILES), COUNTS_FILE[1])
 """What is said here and not in the template; words/ has it in other languages."""
 
 
@@ -274,15 +275,10 @@ class ReportPage:
             yield first, second, publication.graph.strengths.get(edge), self._fate(edge)
 
     def _fate(self, edge: Pair) -> str:
-        """kept, dropped, or why it is there without having been looked for: given, a rule, assumed."""
-        publication = self.publication
-        if edge in publication.dropped:
-            return "dropped"
-        if edge in publication.graph.strengths:
-            return "kept"
-        if {publication.names[position] for position in edge} in map(set, publication.margins):
-            return "given"
-        return "rule" if publication.campaign.domain.has_rules else "assumed"
+        """What became of it, or why it is there without having been looked for."""
+        if edge in self.publication.dropped:
+            return "left out by the cell cap"
+        return "kept" if edge in self.publication.graph.strengths else why_without_strength(self.publication, edge)
 
     @property
     def cliques(self) -> Iterator[tuple[str, str, int, float]]:

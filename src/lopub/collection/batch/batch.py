@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
+from lopub.collection.origin import PLAIN, Origin
 from lopub.collection.showing import MOST_SHOWN, Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, names_of
@@ -39,6 +40,7 @@ class ReportBatch(Shown):
     ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
     view_index: shape (n,), each report's place in `views`.
     refused: how many reports were left out on reading, by reason. n_repeated: how many because the same report was there already.
+    origin: what readers should know of where they come from.
     """
 
     campaign: Campaign
@@ -49,6 +51,7 @@ class ReportBatch(Shown):
     payloads: Packed
     refused: Mapping[Reason, int] = field(default_factory=dict)
     n_repeated: int = 0
+    origin: Origin = PLAIN
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -114,6 +117,7 @@ class ReportBatch(Shown):
         """The reports of batches as they come, repeated ones too; each batch is let go before the next one comes."""
         first = next(batches)
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
+        origin = first.origin
         ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
         data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
         place = {view: i for i, view in enumerate(first.views)}
@@ -125,6 +129,7 @@ class ReportBatch(Shown):
                 raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
             n_repeated += batch.n_repeated
+            origin += batch.origin
             ids.add(batch.ids)
             slots.add(batch.slots)
             data.add(batch.payloads.bytes_used)
@@ -142,6 +147,7 @@ class ReportBatch(Shown):
             payloads=Packed.from_lengths(data.rows, lengths.rows),
             refused=refused,
             n_repeated=n_repeated,
+            origin=origin,
         )
 
     @classmethod

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from lopub.contract.condition import Both, Comparison, Either, Not
     from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
     from lopub.contract.report import Report
-    from lopub.contract.terms import Schedule, Terms, Translation
+    from lopub.contract.schedule import Repeat, Schedule
+    from lopub.contract.terms import Terms, Translation
     from lopub.contract.view import AllAttributes, Fill, Listed, Sample
     from lopub.device.client import Client
     from lopub.device.keeping import FileStore, MemoryStore, Spent
@@ -96,7 +97,8 @@ _HOMES = {
     "contract.report": ("Report",),
     "device.sending": ("Patience", "fetch_campaign"),
     "collection.simulation": ("simulate",),
-    "contract.terms": ("Schedule", "Terms", "Translation"),
+    "contract.schedule": ("Repeat", "Schedule"),
+    "contract.terms": ("Terms", "Translation"),
     "contract.view": ("AllAttributes", "Fill", "Listed", "Sample"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -146,6 +148,7 @@ __all__ = [
     "Publication",
     "PublishSettings",
     "Reason",
+    "Repeat",
     "Report",
     "ReportBatch",
     "ReportRejected",

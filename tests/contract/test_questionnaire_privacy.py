@@ -22,7 +22,7 @@ from lopub.contract.mechanism import Direct, Mechanism, direct
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import mask_of, pack
 from lopub.contract.view import Listed, ViewRule
-from lopub.device.client import cell, randomized
+from lopub.device.randomizing import cell, randomized
 
 PRECISE = Context(prec=220)
 Wire = tuple[bytes, bytes]

@@ -14,7 +14,7 @@ from lopub.cli.options import AsJson, Language, language_told, languages_wanted
 from lopub.contract.budget import decimal_up, epsilon_warning, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
-from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS
 from lopub.contract.wording import Wording
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore

@@ -16,4 +16,4 @@ class BloomBulk(Bulk):
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[BloomChannel, ...], channels)
-        return flipped([c.filters for c in own], [c.width for c in own], own[0].change_units, inputs, source)
+        return flipped([c.filters for c in own], [c.width for c in own], own[0].change, inputs, source)

@@ -33,9 +33,9 @@ MOST_KEPT = 1 - 2.0**-53
 
 
 @lru_cache(maxsize=4096)
-def kept(n_candidates: int, odds: int) -> float:
+def kept(channel: DirectChannel) -> float:
     """How often an answer is kept. Remembered: thousands of pairs ask for the same."""
-    return min(MOST_KEPT, float(DirectChannel(n_candidates, odds).keep))
+    return min(MOST_KEPT, float(channel.keep))
 
 
 class DirectBulk(Bulk):
@@ -95,9 +95,8 @@ class DirectBulk(Bulk):
         """Jointly, the same for all attributes."""
         mechanism = cast(Direct, campaign.mechanism)
         if campaign.jointly:
-            return kept(noise, mechanism.noise[1])
-        channel = mechanism.channel((campaign.domain.attributes[position],), noise)
-        return kept(channel.n_candidates, channel.odds)
+            return kept(mechanism.sized(noise, 1))
+        return kept(mechanism.channel((campaign.domain.attributes[position],), noise))
 
     def cell_noise(self, law: Law) -> CellNoise:
         """One cell is named, never two."""

@@ -30,7 +30,7 @@ class UnaryBulk(Bulk):
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         if isinstance(channels[0], SymmetricChannel):
             codes = [[1 << i for i in range(channel.n_candidates)] for channel in channels]
-            return flipped(codes, [channel.width for channel in channels], channels[0].change_units, inputs, source)
+            return flipped(codes, [channel.width for channel in channels], channels[0].change, inputs, source)
         own = cast(tuple[OptimizedChannel, ...], channels)
         bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")

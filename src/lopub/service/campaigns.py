@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.terms import EPOCH, GRACE_DAYS
+from lopub.contract.schedule import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import campaigns, refusals, reports
 from lopub.service.store import ReportStore, today

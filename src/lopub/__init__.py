@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lopub.collection.counts import Counts, count
     from lopub.collection.dataset import Dataset
     from lopub.collection.infer import infer_domain
-    from lopub.collection.simulation import simulate
+    from lopub.collection.simulation import simulate, simulate_rounds
     from lopub.contract.campaign import Campaign
     from lopub.contract.condition import Both, Comparison, Either, Not
     from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from lopub.inference.joint import JointDistribution
     from lopub.model.dependence import Pruning
     from lopub.planning import Plan, Population, plan
-    from lopub.release import Publication, PublishSettings, publish
+    from lopub.release import Publication, PublishSettings, Rounds, publish, publish_rounds
     from lopub.service.studies import open_study
 
 __version__ = "0.1.0"
@@ -92,11 +92,11 @@ _HOMES = {
     "model.dependence": ("Pruning",),
     "planning": ("Plan", "Population", "plan"),
     "forecast.poisoning": ("poisoning_bound",),
-    "release": ("Publication", "PublishSettings", "publish"),
+    "release": ("Publication", "PublishSettings", "Rounds", "publish", "publish_rounds"),
     "service.studies": ("open_study",),
     "contract.report": ("Report",),
     "device.sending": ("Patience", "fetch_campaign"),
-    "collection.simulation": ("simulate",),
+    "collection.simulation": ("simulate", "simulate_rounds"),
     "contract.schedule": ("Repeat", "Schedule"),
     "contract.terms": ("Terms", "Translation"),
     "contract.view": ("AllAttributes", "Fill", "Listed", "Sample"),
@@ -152,6 +152,7 @@ __all__ = [
     "Report",
     "ReportBatch",
     "ReportRejected",
+    "Rounds",
     "Sample",
     "Schedule",
     "Shrunk",
@@ -174,7 +175,9 @@ __all__ = [
     "plan",
     "poisoning_bound",
     "publish",
+    "publish_rounds",
     "simulate",
+    "simulate_rounds",
 ]
 
 

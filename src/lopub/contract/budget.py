@@ -76,7 +76,7 @@ def decimal_up(value: Decimal, places: int = 6) -> str:
     return str(_UP.quantize(value, Decimal((0, (1,), -places))))
 
 
-def epsilon_warning(epsilon: Decimal | float) -> str:
+def epsilon_warning(epsilon: Decimal | float, of: str = "one report") -> str:
     """One plain sentence about an epsilon that protects on paper only; empty where none is due.
 
     >>> epsilon_warning(8)
@@ -88,7 +88,7 @@ def epsilon_warning(epsilon: Decimal | float) -> str:
     if value <= WEAK_EPSILON:
         return ""
     loss = f"epsilon {short_up(value)} is above {WEAK_EPSILON}"
-    return f"{loss}: one report can make an observer nearly certain of the answers behind it"
+    return f"{loss}: {of} can make an observer nearly certain of the answers behind it"
 
 
 def short_up(value: Decimal, places: int = 3) -> str:

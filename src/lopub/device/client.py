@@ -132,9 +132,14 @@ class Client:
         return tuple(map(day_of, self._series.slots())) if self._series else ()
 
     @property
+    def has_begun(self) -> bool:
+        """Whether this campaign is counted in what the store has spent: a report is kept, or a series has begun."""
+        return self._series.has_begun if self._series else self._store.kept(self._key) is not None
+
+    @property
     def needs_record(self) -> bool:
         """Whether the next report is made of answers: not where one is kept for good, or a permanent answer is."""
-        return self._series.needs_record if self._series else self._store.kept(self._key) is None
+        return self._series.needs_record if self._series else not self.has_begun
 
     def kept(self) -> Report | None:
         """The respondent's report, if it was made before; of a campaign that repeats, that of the latest round."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.laws.base import Payloads
+from lopub.laws.base import Channels, Payloads
 from lopub.laws.bit_kernels import lay_codes
 from lopub.laws.draws import RandomWords, bernoulli_words, units_of
 from lopub.laws.records import Inputs
@@ -29,6 +29,18 @@ def flipped(codes: Sequence[Codes], widths: Sequence[int], change: Fraction, inp
     if n_bits % 8:
         as_bytes[:, -1] &= (1 << n_bits % 8) - 1
     return as_bytes
+
+
+def refreshed(channels: Channels, payloads: Payloads, change: Fraction, source: RandomWords) -> Payloads:
+    """Permanent bits, each changed once more with this probability."""
+    nothing = [np.zeros(len(payloads), dtype=np.int64)] * len(channels)
+    noise = flipped([[0]] * len(channels), [channel.width for channel in channels], change, nothing, source)
+    return payloads ^ noise
+
+
+def fresh_share(change: Fraction, composed: Fraction) -> float:
+    """Of the variance of a bit that is changed by two layers, the upper one's part."""
+    return float(change * (1 - change) / (composed * (1 - composed)))
 
 
 def _code_words(codes: Codes, shift: int, n_words: int) -> NDArray[np.uint64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.budget import epsilon_warning
+from lopub.contract.wording import weakness
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
 from lopub.inference.joint import JointDistribution
@@ -25,7 +25,7 @@ MOST_EXPONENT = 14.0
 def warnings_of(publication: Publication) -> list[str]:
     """What a reader must know before anything else; empty where all is well."""
     found, figures = [], support(publication)
-    if weak := epsilon_warning(publication.campaign.loss):
+    if weak := weakness(publication.campaign):
         found.append(weak)
     if figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"]:
         found.append("most shares are below their own standard error: this publication is mostly noise")
@@ -58,8 +58,10 @@ def summary(publication: Publication) -> dict[str, Any]:
 def privacy(publication: Publication) -> dict[str, Any]:
     """Epsilon, in total and by attribute, and what it lets an observer of one report conclude at most."""
     campaign = publication.campaign
+    in_all = {"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}
     return {
         "epsilon": campaign.epsilon,
+        **in_all,
         "epsilon_of": {name: campaign.epsilon_of(name) for name in campaign.domain.names},
         "odds_factor": math.exp(campaign.epsilon) if campaign.epsilon <= MOST_EXPONENT else None,
         "odds_factor_power_of_ten": math.ceil(campaign.epsilon / math.log(10)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lopub.contract.domain import Binned, ListOption, TickList
+from lopub.contract.wording import lifetime_in_words
 from lopub.inference.joint import JointDistribution, interval
 from lopub.pages import plots
 from lopub.pages.page import bars, between, facts, figure, folded, listed, number, page, paragraph, share, table, text_of
@@ -63,6 +64,8 @@ def _privacy(publication: Publication, figures: dict[str, Any]) -> str:
         " it says together. Whatever two sets of answers a person might have given, any report is at most"
         f" {_factor(figures)} times as likely under one as under the other."
     )
+    if in_all := lifetime_in_words(campaign):
+        said += paragraph(f"<strong>{escape(in_all)}</strong>")
     observer = paragraph(
         "What an observer of one report could at most conclude: somebody who thought it as likely as not that you gave a certain"
         f" answer could, in the worst case, become {certain} sure; from other odds, those odds can grow by at most the factor"

@@ -20,7 +20,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording, lifetime_in_words, weakness
+from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import outlook_of
@@ -369,15 +369,6 @@ def exposure(campaign: Campaign) -> str | None:
     return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
 
 
-def in_rounds(campaign: Campaign) -> str:
-    """In which rounds a campaign repeats, and how often a device takes part; empty where it does not repeat."""
-    repeat = campaign.terms.repeat
-    if repeat is None:
-        return ""
-    days = "every day" if repeat.every_days == 1 else f"every {repeat.every_days} days"
-    return f", {days} in {repeat.rounds} rounds; a device takes part in {repeat.take_part} ({repeat.mode})"
-
-
 def summary_of(campaign: Campaign) -> Table:
     """The totals: what a steward decides by."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
@@ -394,7 +385,7 @@ def summary_of(campaign: Campaign) -> Table:
     if (exposed := exposure(campaign)) is not None:
         rows["poisoning"] = exposed
     if campaign.terms.schedule:
-        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{in_rounds(campaign)}"
+        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{rounds_in_words(campaign)}"
     summary = table("", "")
     summary.show_header = False
     for name, value in rows.items():

@@ -15,7 +15,7 @@ from lopub.contract.budget import decimal_up, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
 from lopub.contract.schedule import GRACE_DAYS
-from lopub.contract.wording import Wording, lifetime_in_words, weakness
+from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
@@ -273,7 +273,9 @@ def odds(loss: Decimal) -> str:
 def what_becomes_of_it(campaign: Campaign) -> str:
     """Days, deletion, and how many must answer."""
     terms = campaign.terms
-    days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}. " if terms.schedule else ""
+    days = ""
+    if terms.schedule:
+        days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}{rounds_in_words(campaign)}. "
     close = f"the close, at most {GRACE_DAYS} days after the last one" if terms.schedule else "the close"
     kept = f"deleted {terms.retention_days} days after {close}" if terms.retention_days else "kept until somebody deletes them"
     return f"{days}Reports are {kept}; nothing is shown of fewer than {terms.min_reports:,}."

@@ -102,6 +102,15 @@ def lifetime_in_words(campaign: Campaign) -> str:
     )
 
 
+def rounds_in_words(campaign: Campaign) -> str:
+    """In which rounds a campaign repeats, and how often a device takes part, behind its days; empty where it does not repeat."""
+    repeat = campaign.terms.repeat
+    if repeat is None:
+        return ""
+    days = "every day" if repeat.every_days == 1 else f"every {repeat.every_days} days"
+    return f", {days} in {repeat.rounds} rounds; a device takes part in {repeat.take_part} ({repeat.mode})"
+
+
 def weakness(campaign: Campaign) -> str:
     """One plain sentence about an epsilon that protects on paper only, of everything that a device ever sends; empty where none
     is due."""

@@ -104,7 +104,8 @@ def send(
     if as_json:
         spent = float_up(client.spent().epsilon)
         told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "n_attempts": n_attempts}
-        print_json(told | {"spent": spent, "lifetime_epsilon": campaign.lifetime_epsilon} | rounds_told(client))
+        drawn = [str(day) for day in client.rounds()]
+        print_json(told | {"spent": spent, "lifetime_epsilon": campaign.lifetime_epsilon, "rounds": drawn})
         return
     if made_before:
         say("A report was made here before; it was sent once more, as the same bytes.")
@@ -123,12 +124,6 @@ def nothing_due(client: Client) -> bool:
         own = ", ".join(map(str, client.rounds()))
         raise CampaignError(f"nothing is due today: this device takes part in the rounds from {own}")
     return True
-
-
-def rounds_told(client: Client) -> dict[str, list[str]]:
-    """The rounds of this device, for programs; nothing where a campaign does not repeat."""
-    days = client.rounds()
-    return {"rounds": [str(day) for day in days]} if days else {}
 
 
 # ---- the record

@@ -85,12 +85,15 @@ class Coverage:
     level_error: float
     change_error: float
     least_error: float
+    smoothing: float
+    """Squared error of smoothed levels, over that of levels."""
 
 
 def coverage(campaign: Campaign, people: int, rounds: int, repeats: int, seed: int, drift: float = 0.0) -> Coverage:
     """In mode permanent of what is estimated: the answers at the start, whose shares do not change."""
     held: dict[str, list[bool]] = {"level": [], "change": [], "narrow": []}
     errors: dict[str, list[float]] = {"level": [], "change": [], "least": []}
+    squared = np.zeros(2)
     for turn in range(repeats):
         tables, truth = histories(people, rounds, seed + turn, drift)
         found = publish_rounds(simulate_rounds(tables, campaign, seed=seed + turn))
@@ -100,13 +103,15 @@ def coverage(campaign: Campaign, people: int, rounds: int, repeats: int, seed: i
             true = at[level.slot]["abcd".index(level.value)]
             held["level"].append(level.low <= true <= level.high)
             errors["level"].append(level.standard_error)
+            squared += (found.smooth[level] - true) ** 2, (level.share - true) ** 2
         for change in found.changes:
             true = (at[change.second] - at[change.first])["abcd".index(change.value)]
             for name, (low, high) in (("change", change.interval), ("narrow", change.narrow_interval)):
                 held[name].append(low <= true <= high)
             errors["change"].append(change.standard_error)
             errors["least"].append(change.least_error)
-    return Coverage(len(held["level"]), *(float(np.mean(one)) for one in (*held.values(), *errors.values())))
+    figures = [float(np.mean(one)) for one in (*held.values(), *errors.values())]
+    return Coverage(len(held["level"]), *figures, squared[0] / squared[1])
 
 
 # ---- what an observer finds out
@@ -167,6 +172,7 @@ def figures(repeats: int) -> Iterator[tuple[str, str, float]]:
         yield name, "standard error of a level", found.level_error
         yield name, "standard error of a change", found.change_error
         yield name, "least standard error of a change", found.least_error
+        yield name, "squared error with smoothing, over that without", found.smoothing
     yield from _attacks()
 
 

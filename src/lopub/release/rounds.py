@@ -7,10 +7,13 @@ fresh noise alone. The truth lies between them; the interval is the wider one, w
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+
+import numpy as np
 
 from lopub.collection.batch import ReportBatch
 from lopub.contract.campaign import Campaign
@@ -21,6 +24,7 @@ from lopub.inference import Study
 from lopub.inference.answers import Answer
 from lopub.inference.queries import MOST_TABLE_CELLS
 from lopub.laws import bulk_of
+from lopub.release.smoothing import Smoothed, smoothed
 
 NORMAL_95 = 1.959963984540054
 """Standard errors on either side of an estimate that hold 95 % of a normal distribution."""
@@ -81,6 +85,17 @@ class Rounds:
     """Attributes with more candidates than are told here."""
     levels: tuple[Level, ...]
     changes: tuple[Change, ...]
+    smoothing: Mapping[str, Smoothed]
+    """Attribute -> its levels, smoothed over the rounds where that pays; of mode sampled, whose rounds have their own noise."""
+
+    @cached_property
+    def smooth(self) -> Mapping[Level, float]:
+        """Level -> the share that smoothing makes of it; the same where it does not pay."""
+        found = {level: level.share for level in self.levels}
+        for name, own in self.smoothing.items():
+            for place, row in enumerate(_grid(self.levels, name)):
+                found |= {level: float(own.levels[place, i]) for i, level in enumerate(row)}
+        return found
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.campaign.terms.name), f"{len(self.n_reports)} rounds", f"{len(self.levels)} levels")
@@ -111,7 +126,22 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
         too_large=tuple(one.name for one in campaign.domain.attributes if one.name not in names),
         levels=tuple(levels.values()),
         changes=tuple(_changes(campaign, repeat, sorted(counted), levels)),
+        smoothing={} if repeat.is_permanent else dict(_smoothing(schedule, tuple(levels.values()), names)),
     )
+
+
+def _grid(levels: Sequence[Level], name: str) -> list[list[Level]]:
+    """The levels of one attribute, one list a round; empty where a round lacks an answer that others have."""
+    rounds = dict.fromkeys(level.slot for level in levels if level.attribute == name)
+    rows = [[level for level in levels if level.attribute == name and level.slot == slot] for slot in rounds]
+    return rows if len({len(row) for row in rows}) == 1 else []
+
+
+def _smoothing(schedule: Schedule, levels: Sequence[Level], names: Sequence[str]) -> Iterator[tuple[str, Smoothed]]:
+    for name in names:
+        if rows := _grid(levels, name):
+            shares, errors = (np.array([[getattr(one, of) for one in row] for row in rows]) for of in ("share", "standard_error"))
+            yield name, smoothed(shares, errors, [schedule.slots.index(row[0].slot) for row in rows])
 
 
 def rounds_of(campaign: Campaign) -> tuple[Schedule, Repeat]:

@@ -72,8 +72,10 @@ class DirectChannel(Channel):
         return DirectChannel(self.n_candidates, self.permanent or 0)
 
     def law(self) -> Law:
-        q = (1 - self.keep) / self.n_candidates
-        p = self.keep + q
+        p, q = Fraction(self.odds, self.all_units), Fraction(UNIT, self.all_units)
+        if self.permanent:  # through every cell that may be kept
+            below, others = self._below.law(), self.n_candidates - 1
+            p, q = below.p * p + others * below.q * q, below.p * q + below.q * p + (others - 1) * below.q * q
         loss = log_up(p / q)
         return Law(n_candidates=self.n_candidates, n_bits=self.n_candidates, rows=None, p=p, q=q, slope=float_up(loss), loss=loss)
 

@@ -19,7 +19,7 @@ from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, Report, mask_of, pack
 from lopub.contract.terms import EPOCH
 from lopub.contract.texts import one_line
-from lopub.device.keeping import ClientStore, CountingStore, FileStore, Spent
+from lopub.device.keeping import ClientStore, FileStore, Spent, keeps_totals
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
 
@@ -55,7 +55,7 @@ class Client:
         self._person = hashlib.sha256(respondent.encode(errors="surrogatepass")).hexdigest()[:32]
         self._key = f"{campaign.id}-{self._person}"
         self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
-        self._totals = self._store if isinstance(self._store, CountingStore) else None
+        self._totals = keeps_totals(self._store)
         if self._lifetime_cap is not None and self._totals is None:
             raise CampaignError(
                 "lifetime_cap needs a store that keeps totals, as FileStore does; this one has no spent and charge"

@@ -14,9 +14,11 @@ from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Categorical, Clique, Domain, TickList
 from lopub.errors import DomainError
 from lopub.laws.questionnaire import conformed
@@ -39,7 +41,7 @@ N_RULED = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(Shown):
     """People to be drawn: records of a public table, or made-up ones with given shares."""
 
     domain: Domain
@@ -89,6 +91,12 @@ class Population:
             raise DomainError("a reference table needs at least one record")
         shares = tuple(table.counts((name,)) / len(table) for name in table.domain.names)
         return cls(table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ())
+
+    def to_arrow(self) -> pa.Table:
+        """One row per answer: its attribute, and the share of people who would give it."""
+        names = [attribute.name for attribute in self.domain for _ in attribute.texts]
+        texts = [text for attribute in self.domain for text in attribute.texts]
+        return pa.table({"attribute": names, "answer": texts, "share": np.concatenate(self.shares)})
 
     def has_closed_form(self, clique: Clique) -> bool:
         """Whether shares and tilts alone say how often the cells of some attributes are met."""

@@ -1,18 +1,19 @@
 """Study: the one door for analysis, from reports or from their counts."""
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
@@ -45,8 +46,14 @@ HOPELESS = 0.5
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Small matrix products are faster on one thread, and their sums then do not depend on the machine's cores."""
-    with threadpool_limits(1, user_api="blas"):
+    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
         yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Those that have threads of their own. They come with modules, and looking for them takes 2 ms: only when there are more."""
+    return ThreadpoolController()
 
 
 class Study(Asking, Shown):

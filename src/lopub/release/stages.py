@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +40,9 @@ from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
 from lopub.release.rules import cells_of_rules, default_cap, known_edges
 from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FIT_ROWS = 200_000
 """Records that stand for the model where it is compared with the reports."""
@@ -96,9 +99,21 @@ class Publication(Shown):
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    @property
+    def dependences(self) -> dict[Pair, float]:
+        """The edges that the model kept, with their strength in nats."""
+        dropped = set(self.dropped)
+        return {edge: self.graph.strengths.get(edge, 0.0) for edge in self.graph.edges if edge not in dropped}
+
     def to_arrow(self) -> pa.Table:
         """The first synthetic table."""
         return self.synthetic.to_arrow()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Which attributes depend on each other: the stronger, the wider the line."""
+        from lopub.pages.drawing import draw_dependence  # loads matplotlib
+
+        return draw_dependence(self.names, self.dependences, ax)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
+from lopub.collection.showing import MOST_SHOWN, Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
-from lopub.contract.texts import one_line
+from lopub.contract.texts import html_table, one_line
 from lopub.errors import DomainError, Reason
 from lopub.laws import bulk_of
 from lopub.laws.folds import digests_of, folds_of
@@ -31,7 +33,7 @@ class BlockBits:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReportBatch:
+class ReportBatch(Shown):
     """Well-formed reports of one campaign, in the order in which they came.
 
     ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
@@ -56,13 +58,25 @@ class ReportBatch:
         facts = [repr(self.campaign.terms.name), f"{len(self):,} reports", f"{len(self.views):,} views"]
         return one_line(self, *facts, *([f"{refused:,} refused"] if refused else []))
 
+    def to_arrow(self) -> pa.Table:
+        """One row per report, as in Parquet files: id, slot, view and payload, the bytes that were sent."""
+        from lopub.collection.batch.report_files import reports_table  # the files know the batch, not the other way round
+
+        return reports_table(self)
+
+    def _repr_html_(self) -> str:
+        """How many reports cover what; bytes say nothing to people."""
+        names, largest = self.campaign.domain.names, Counter(self.view_index.tolist()).most_common(MOST_SHOWN)
+        rows = [(", ".join(names[position] for position in self.views[number]), f"{n:,}") for number, n in largest]
+        return html_table((repr(self),), ()) + html_table(("view", "reports"), rows)
+
     @staticmethod
     def load(path: str | Path, campaign: Campaign | None = None) -> "ReportBatch":
         """All reports of a file, Parquet or framed; those that are refused are counted by reason.
 
         campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
         """
-        from lopub.collection.batch.report_files import load_reports  # the files know the batch, not the other way round
+        from lopub.collection.batch.report_files import load_reports
 
         return load_reports(path, campaign)
 
@@ -256,13 +270,18 @@ class ReportBatch:
 
 
 class GrowingColumn:
-    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice."""
+    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice.
+
+    The first rows are copied when the first others come: most batches are the only ones.
+    """
 
     def __init__(self, rows: NDArray[Any]) -> None:
-        self.rows = rows.copy()
+        self.rows, self._is_own = rows, False
 
     def add(self, rows: NDArray[Any]) -> None:
         """Put more rows behind those that there are."""
+        if not self._is_own:
+            self.rows, self._is_own = self.rows.copy(), True
         n = len(self.rows)
         self.rows.resize((n + len(rows), *self.rows.shape[1:]), refcheck=False)
         self.rows[n:] = rows

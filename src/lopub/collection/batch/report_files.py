@@ -156,6 +156,11 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
     return n_reports
 
 
+def reports_table(batch: ReportBatch) -> pa.Table:
+    """The reports as they stand in Parquet files."""
+    return _arrow(batch, 0, len(batch), _schema(batch.campaign, batch.ids.shape[1]))
+
+
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
     if batch.ids.shape[1] != schema.field("id").type.byte_width:
         raise DomainError("reports out of a collector and reports out of a file cannot be written into one file")

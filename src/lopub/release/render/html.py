@@ -278,8 +278,7 @@ def _strongest(publication: Publication, measure: str) -> str:
 
 
 def _drawings(publication: Publication, names: tuple[str, ...]) -> str:
-    graph, tree = publication.graph, publication.model.tree
-    kept = {edge: graph.strengths.get(edge, 0.0) for edge in graph.edges if edge not in set(publication.dropped)}
+    kept, tree = publication.dependences, publication.model.tree
     drawn = ""
     if kept and len(names) <= plots.MOST_NODES:
         svg = plots.graph(names, kept, name="graph", description="Dependency graph; its edges are listed in the table above")

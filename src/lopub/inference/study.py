@@ -16,7 +16,7 @@ import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
+from lopub.collection.counts import Counts, slots_of
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.domain import Clique, Domain, names_of
@@ -81,6 +81,7 @@ class Study(Asking, Shown):
             raise TooFewReports(
                 f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(data):,}"
             )
+        _refuse_several_rounds(data)
         self.data = data
         self.campaign = data.campaign
         self.domain = Domain(tuple(sorted(data.campaign.domain.attributes, key=lambda attribute: attribute.name)))
@@ -382,6 +383,18 @@ class Study(Asking, Shown):
 def _product_sum(values: Sequence[float]) -> float:
     """The sum of the products of all pairs."""
     return (sum(values) ** 2 - sum(value**2 for value in values)) / 2
+
+
+def _refuse_several_rounds(data: ReportBatch | Counts) -> None:
+    """A study is of one moment: what is true changes from round to round, and the noise of a permanent answer does not."""
+    if data.campaign.terms.repeat is None:
+        return
+    slots = slots_of(data) if isinstance(data, ReportBatch) else [data.slots]
+    if any(each is None or each[0] != each[1] for each in slots):
+        raise DomainError(
+            "these are reports of several rounds; choose one, with ReportBatch.of_round or `lopub publish --round`, or publish"
+            " all side by side with --all-rounds"
+        )
 
 
 def _repeated(names: Sequence[str]) -> str:

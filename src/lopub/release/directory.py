@@ -47,7 +47,8 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "lopub": __version__,
-        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon},
+        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon}
+        | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}),
         "reports": {
             "accepted": publication.n_reports,
             "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.budget import epsilon_warning
 from lopub.contract.domain import Pair
+from lopub.contract.wording import weakness
 from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
@@ -44,7 +44,7 @@ def concerns_of(publication: Publication) -> Concerns:
     """Whether all is well."""
     figures = support(publication)
     return Concerns(
-        weak_epsilon=epsilon_warning(publication.campaign.loss),
+        weak_epsilon=weakness(publication.campaign),
         is_noise=figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"],
         is_independent=bool(publication.graph.n_pairs and not publication.graph.edges),
         odd_coverage=publication.odd_coverage[0] if publication.odd_coverage else None,
@@ -86,8 +86,10 @@ def summary(publication: Publication) -> dict[str, Any]:
 def privacy(publication: Publication) -> dict[str, Any]:
     """Epsilon, in total and by attribute, and what it lets an observer of one report conclude at most."""
     campaign = publication.campaign
+    in_all = {"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}
     return {
         "epsilon": campaign.epsilon,
+        **in_all,
         "epsilon_of": {name: campaign.epsilon_of(name) for name in campaign.domain.names},
         "odds_factor": math.exp(campaign.epsilon) if campaign.epsilon <= MOST_EXPONENT else None,
         "odds_factor_power_of_ten": math.ceil(campaign.epsilon / math.log(10)),

@@ -19,7 +19,7 @@ from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
 from lopub.contract.texts import html_table, one_line
-from lopub.errors import DomainError, Reason
+from lopub.errors import CampaignError, DomainError, Reason
 from lopub.laws import bulk_of
 from lopub.laws.folds import digests_of, folds_of
 from lopub.laws.packed import Packed
@@ -99,6 +99,15 @@ class ReportBatch(Shown):
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
         )
+
+    def of_round(self, name: str | int) -> Self:
+        """The reports of one round of a campaign that repeats. name: the first day of the round, or how it begins, such as
+        2026-11; or its slot."""
+        schedule = self.campaign.terms.schedule
+        if schedule is None or schedule.repeat is None:
+            raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
+        slot = schedule.round_named(name) if isinstance(name, str) else name
+        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:

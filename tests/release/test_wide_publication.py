@@ -27,7 +27,7 @@ from lopub import (
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import least_gain
 from lopub.release import stages
-from lopub.release.render import html, shares
+from lopub.release.render import html
 from lopub.release.stages import ROUNDED
 
 DOMAIN = Domain(tuple(Boolean(name=f"q{i:02}") for i in range(24)))

@@ -28,6 +28,7 @@ REPEATS = 3
 N_ENCODED = 3000
 N_CAMPAIGNS = 200
 NOTABLE = 1.10
+GIVEN = "LOPUB_REBUILD_CAMPAIGN"
 Task = Callable[[], object]
 
 
@@ -46,9 +47,12 @@ def adult() -> Any:
 
 
 def campaign_of(table: Any, **wish: Any) -> Any:
+    """The same for both checkouts: this one chooses it, the other one loads its bytes, whatever its own defaults are."""
     import lopub
 
-    return lopub.make_campaign(table.domain, lopub.Terms(name="rebuild"), lopub.Wish(**wish))
+    if GIVEN in os.environ:
+        return lopub.Campaign.from_bytes(Path(os.environ[GIVEN]).read_bytes())
+    return lopub.make_campaign(table.domain, lopub.Terms(name="rebuild"), lopub.CampaignRequest(**wish))
 
 
 def batch_of(**wish: Any) -> Any:
@@ -113,7 +117,15 @@ def publishing(**wish: Any) -> Task:
     import lopub
 
     batch, folder = batch_of(**wish), tempfile.mkdtemp()
-    return lambda: lopub.write_publication(lopub.publish(batch, seed=1), Path(folder) / f"{time.monotonic_ns()}")
+
+    def task() -> None:
+        publication, path = lopub.publish(batch, seed=1), Path(folder) / f"{time.monotonic_ns()}"
+        if hasattr(publication, "save"):
+            publication.save(path)
+        else:
+            lopub.write_publication(publication, path)
+
+    return task
 
 
 TASKS: dict[str, tuple[Callable[..., Task], dict[str, Any]]] = {
@@ -149,10 +161,10 @@ def serve(name: str) -> None:
 class Checkout:
     """A process of a checkout that waits with one task."""
 
-    def __init__(self, root: Path, name: str) -> None:
+    def __init__(self, root: Path, name: str, campaign: Path) -> None:
         own = root / ".venv" / "bin" / "python"
         command = [str(own) if own.exists() else sys.executable, __file__, "task", name]
-        environment = {**os.environ, "PYTHONPATH": str(root / "src"), "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(root / "src"), "OPENBLAS_NUM_THREADS": "1", GIVEN: str(campaign)}
         self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         if self._line() != "ready":
             raise SystemExit(f"{root} cannot do: {name}")
@@ -177,10 +189,13 @@ class Checkout:
 
 def compared(name: str, other: Path, repeats: int) -> list[str]:
     """The row of a task: its least seconds, peaks and ratios."""
-    sides = [Checkout(other, name), Checkout(HERE, name)]
-    runs = [[side.measure() for side in sides] for _ in range(repeats)]
-    for side in sides:
-        side.end()
+    with tempfile.TemporaryDirectory() as folder:
+        campaign = Path(folder) / "campaign.json"
+        campaign.write_bytes(campaign_of(adult(), **TASKS[name][1]).canonical_bytes)
+        sides = [Checkout(root, name, campaign) for root in (other, HERE)]
+        runs = [[side.measure() for side in sides] for _ in range(repeats)]
+        for side in sides:
+            side.end()
     (before, old_peak), (after, new_peak) = (
         (min(s for s, _ in side), max(m for _, m in side)) for side in zip(*runs, strict=True)
     )

@@ -185,7 +185,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lopub' has no attribute {name!r}")
     try:
-        return getattr(import_module(f"lopub.{_HOME_OF[name]}"), name)
+        found = globals()[name] = getattr(import_module(f"lopub.{_HOME_OF[name]}"), name)  # asked for once
+        return found
     except ModuleNotFoundError as error:
         if (error.name or "lopub").startswith("lopub"):
             raise

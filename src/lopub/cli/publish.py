@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources
+from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import read, resolved
 from lopub.collection.batch import ReportBatch
@@ -24,7 +24,7 @@ from lopub.release.render.rounds import MARK
 from lopub.release.rounds import rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
-from lopub.release.summary import warnings_of
+from lopub.release.summary import warnings_of, why_without_strength
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
 Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
@@ -86,6 +86,15 @@ NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
+PageLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="TAG",
+        help="Show the campaign's texts in this language on the pages, such as de; the campaign's own unless given.",
+        show_default=False,
+    ),
+]
 
 
 def publish(
@@ -102,6 +111,7 @@ def publish(
     numbers: Numbers = "label",
     margin: Margins = None,
     seed: Seed = 0,
+    language: PageLanguage = None,
     no_counts: NoCounts = False,
     round_name: Round = None,
     all_rounds: AllRounds = False,
@@ -128,6 +138,7 @@ def publish(
         "copies": copies,
         "numbers": numbers,
         "seed": seed,
+        "language": language or "",
         "counts": not no_counts,
     }
     settings = PublishSettings(**options)  # refuses before anything is read
@@ -143,6 +154,8 @@ def publish(
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
     publication.save(output, force=force)
+    if told := language_told(publication.wording, [language] if language else []):
+        note(told)
     if as_json:
         print_json(found.described() | described(publication) | {"output": str(output)})
     else:
@@ -198,6 +211,7 @@ def described(publication: Publication) -> dict[str, Any]:
     return {
         "n_rows": len(publication.synthetic),
         "n_edges": len(publication.graph.edges),
+        "n_findings": len(publication.findings.stated),
         "n_dropped_edges": len(publication.dropped),
         "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
         "largest_misfit": max(publication.model.misfits),
@@ -220,11 +234,15 @@ def print_publication(publication: Publication) -> None:
     strongest = table("strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",))
     for a, b in graph.edges[:5]:
         strength = graph.strengths.get((a, b))
-        strongest.add_row(f"{names[a]} – {names[b]}", "assumed" if strength is None else f"{strength:,.4g}")
+        shown = why_without_strength(publication, (a, b)) if strength is None else f"{strength:,.4g}"
+        strongest.add_row(f"{names[a]} – {names[b]}", shown)
     if graph.edges:
         out.print(strongest)
     else:
         say("no dependence stands out of the noise: the table is made of independent attributes")
+    if every := publication.findings.every:
+        stated = len(publication.findings.stated)
+        say(f"{stated} of the {len(every)} that the reports show are sure enough to be stated as findings")
     if publication.dropped:
         shown = ", ".join(f"{names[a]} – {names[b]}" for a, b in publication.dropped[:5])
         more = f" and {len(publication.dropped) - 5} more" if len(publication.dropped) > 5 else ""

@@ -16,7 +16,7 @@ from lopub.contract.fields import domain_from_json
 from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
 from lopub.contract.schedule import repeats
 from lopub.contract.terms import Terms, check_translations, terms_from_json
-from lopub.contract.texts import one_line
+from lopub.contract.texts import html_table, one_line
 from lopub.contract.view import Losses, ViewRule, view_from_json
 from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainError, StoreError, refusing
 from lopub.files import kind_of, write_whole
@@ -112,6 +112,9 @@ class Campaign:
     def __repr__(self) -> str:
         how = f"{self.mechanism.name} {'jointly' if self.jointly else 'separately'}"
         return one_line(self, repr(self.terms.name), f"{len(self.domain)} attributes", how, f"epsilon {self.epsilon:.6g}")
+
+    def _repr_html_(self) -> str:
+        return html_table((repr(self),), ()) + self.domain._repr_html_()
 
     # ---- blocks
 

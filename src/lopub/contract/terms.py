@@ -17,6 +17,13 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
+def check_language(tag: str) -> str:
+    """The tag of a language; refuses what is none."""
+    if len(tag) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(tag):
+        raise CampaignError(f"a language must be a tag such as en or pt-BR, got {tag[:40]!r}")
+    return tag
+
+
 @dataclass(frozen=True, kw_only=True)
 class Translation:
     """The texts of a campaign in one more language; what is left out falls back to the campaign's own."""
@@ -96,8 +103,7 @@ class Terms:
             raise CampaignError(f"min_reports and retention_days must be at most {LARGEST_INTEGER}")
         _check_number(self.translations)
         for language in (self.language, *self.translations):
-            if len(language) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(language):
-                raise CampaignError(f"a language must be a tag such as en or pt-BR, got {language[:40]!r}")
+            check_language(language)
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name))

@@ -25,6 +25,16 @@ class Wording:
         terms = campaign.terms
         return cls(campaign, chosen_language(wanted, (terms.language, *terms.translations)))
 
+    @cached_property
+    def own(self) -> "Wording":
+        """The same in the campaign's own language."""
+        return Wording(self.campaign, self.campaign.terms.language)
+
+    def spoken(self, shown: str, own: str) -> str:
+        """The language of a text that is shown. own: the same in the campaign's own, which stands in where it is not
+        translated."""
+        return self.campaign.terms.language if shown == own else self.language
+
     @property
     def is_own(self) -> bool:
         """Whether this is the campaign's own language."""

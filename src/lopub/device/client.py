@@ -20,7 +20,7 @@ from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report
 from lopub.contract.schedule import EPOCH, day_of
 from lopub.contract.texts import one_line
-from lopub.device.keeping import ClientStore, CountingStore, FileStore, Spent
+from lopub.device.keeping import ClientStore, FileStore, Spent, keeps_totals
 from lopub.device.randomizing import randomized
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.device.series import Series
@@ -65,7 +65,7 @@ class Client:
         if schedule is not None and schedule.repeat is not None:
             self._series = Series(campaign, schedule, schedule.repeat, self._store, self._key)
         self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
-        self._totals = self._store if isinstance(self._store, CountingStore) else None
+        self._totals = keeps_totals(self._store)
         if self._lifetime_cap is not None and self._totals is None:
             raise CampaignError(
                 "lifetime_cap needs a store that keeps totals, as FileStore does; this one has no spent and charge"

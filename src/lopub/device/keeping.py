@@ -22,11 +22,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, cast
 
 from lopub.contract.budget import short_up
 from lopub.contract.randomness import Randomness
@@ -66,7 +66,6 @@ class ClientStore(Protocol):
         """Keep the report for good, unless there is one already; either way, return the one that is kept."""
 
 
-@runtime_checkable
 class CountingStore(ClientStore, Protocol):
     """A store that also adds up what its reports reveal, per respondent; a report that is deleted or withdrawn counts on."""
 
@@ -78,8 +77,12 @@ class CountingStore(ClientStore, Protocol):
         report that is kept already is counted whatever the cap."""
 
 
-@dataclass(frozen=True)
-class _Draw:
+def keeps_totals(store: ClientStore) -> CountingStore | None:
+    """The store, where it adds up; asked by name, because a protocol that is checked at runtime takes as long as the noise."""
+    return cast(CountingStore, store) if hasattr(store, "spent") and hasattr(store, "charge") else None
+
+
+class _Draw(NamedTuple):
     report: str
     person: str
     loss: Decimal
@@ -98,7 +101,7 @@ def _charged(draws: tuple[_Draw, ...], new: _Draw, *, cap: Decimal | None, kept:
     """The draws with one more, unless that one is there already."""
     mine = [draw for draw in draws if draw.report == new.report]
     if kept:
-        return draws if mine else (*draws, replace(new, finished=True))
+        return draws if mine else (*draws, new._replace(finished=True))
     after = draws if any(not draw.finished for draw in mine) else (*draws, new)
     if cap is not None and n_unknown:
         raise StoreError(
@@ -114,7 +117,7 @@ def _charged(draws: tuple[_Draw, ...], new: _Draw, *, cap: Decimal | None, kept:
 
 
 def _finished(draws: tuple[_Draw, ...], report: str) -> tuple[_Draw, ...]:
-    return tuple(replace(draw, finished=True) if draw.report == report else draw for draw in draws)
+    return tuple([draw._replace(finished=True) if draw.report == report else draw for draw in draws])
 
 
 class MemoryStore:

@@ -175,6 +175,12 @@ def _tally(connection: Connection, number: int) -> Tally:
     )
 
 
+def withdrawn_of(connection: Connection, number: int) -> int:
+    """How many reports of a campaign were withdrawn."""
+    found = select(func.count()).where(reports.c.campaign == number, reports.c.slot.is_(None))
+    return int(connection.execute(found).scalar_one())
+
+
 def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
     """How many reports of a campaign were refused, by reason."""
     rows = connection.execute(select(refusals.c.reason, refusals.c.n).where(refusals.c.campaign == number)).all()

@@ -191,7 +191,10 @@ class BloomChannel(Channel):
 
 
 def _filter(row: tuple[int, ...]) -> int:
-    return sum(1 << position for position in row)
+    bits = 0
+    for position in row:
+        bits |= 1 << position
+    return bits
 
 
 @dataclass(frozen=True)

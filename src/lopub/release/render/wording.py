@@ -57,6 +57,20 @@ def margins_in_words(publication: Publication) -> str:
     return f"Public margins took the place of estimates, and the rest was raked to them: {named}." if named else ""
 
 
+def languages_in_words(publication: Publication) -> str:
+    """In which language the campaign's texts are shown, and what stands in for those that are not there; empty where there is
+    only one."""
+    wording, terms = publication.wording, publication.campaign.terms
+    if not terms.translations:
+        return ""
+    if wording.is_own:
+        others = ", ".join(sorted(terms.translations))
+        return f"Questions and labels are shown in the campaign's own language, {terms.language}; it has texts in {others}, too."
+    return (
+        f"Questions and labels are shown in {wording.language}; what is not translated, in the campaign's own, {terms.language}."
+    )
+
+
 def citation(publication: Publication) -> str:
     """How to name the publication: by what it was made from, so that it can be told from every other one."""
     campaign = publication.campaign

@@ -162,7 +162,7 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
 
 def reports_table(batch: ReportBatch) -> pa.Table:
     """The reports as they stand in Parquet files."""
-    return _arrow(batch, 0, len(batch), _schema(batch.campaign, batch.ids.shape[1]))
+    return _arrow(batch, 0, len(batch), _schema(batch.campaign, batch.ids.shape[1], batch.origin))
 
 
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:

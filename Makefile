@@ -45,8 +45,8 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.dev clients/js/node_modules/.ready
-	$(BIN)/pytest -n 2 --dist worksteal
+unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker fills the time in which tests wait for servers and processes
+	$(BIN)/pytest -n 3 --dist worksteal
 
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \

@@ -65,11 +65,12 @@ export class Campaign {
   private constructor(bytes: Uint8Array, expectedId?: string) {
     this.id = hex(sha256(bytes));
     if (expectedId !== undefined && this.id !== expectedId.toLowerCase()) refuse("id");
-    const members = new Members(valueOf(bytes), "format"), format = members.integer("format");
+    const value = valueOf(bytes), members = new Members(value, "format"), format = members.integer("format");
     members.need(format === 1 || format === 2);
     members.reason = "schema";
     this.domain = new Domain(members.members("schema"));
-    if (format !== this.domain.format) refuse("format");
+    const { schedule } = value as { readonly schedule?: { readonly repeat?: Json } };
+    if (format !== this.domain.format || typeof schedule?.repeat === "object") refuse("format"); // rounds are not known here yet
     members.reason = "view";
     const privacy = members.members("privacy"), claim = privacy.text("epsilon"), randomize = privacy.text("randomize");
     this.jointly = randomize === "jointly";

@@ -121,7 +121,7 @@ class Attribute(ABC):
 
     def index(self, value: Value) -> int:
         """The number of the candidate that this answer, or NOT_APPLICABLE, is."""
-        if value == NOT_APPLICABLE and self.only_if:
+        if self.only_if is not None and value == NOT_APPLICABLE:
             return self.size - 1
         if value is not None:
             return self._answer_index(value)

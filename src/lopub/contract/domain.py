@@ -23,7 +23,7 @@ from lopub.contract.binned import Binned
 from lopub.contract.canonical import NUMBER, Json
 from lopub.contract.condition import Comparison, Condition
 from lopub.contract.dated import Dated
-from lopub.contract.texts import one_line
+from lopub.contract.texts import html_table, one_line
 from lopub.contract.tick_list import ListOption, TickList
 from lopub.errors import CampaignError, DomainError, all_of
 
@@ -82,6 +82,10 @@ class Domain:
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self)} attributes: {few(self.names)}")
+
+    def _repr_html_(self) -> str:
+        rows = ((a.name, a.title, a.type, f"{a.size:,}", "yes" if a.missing else "no") for a in self.attributes)
+        return html_table(("attribute", "title", "type", "candidates", "may be missing"), rows)
 
     def position(self, name: str) -> int:
         """Where the attribute stands; refuses a name that is not there."""
@@ -194,9 +198,10 @@ class Domain:
         these may be left out, and must not be answered."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
-        with suppress(DomainError):  # said below, with whatever else is wrong
-            if not self.has_rules and len(record) == len(self) and all(name in record for name in self.names):
-                return tuple([attribute.index(cast(Value, record[attribute.name])) for attribute in self.attributes])
+        if not self.has_rules and record.keys() == self._position_of.keys():
+            answers = cast(Mapping[str, Value], record)
+            with suppress(DomainError):  # said below, with whatever else is wrong
+                return tuple([attribute.index(answers[attribute.name]) for attribute in self.attributes])
         codes: dict[str, int] = {}
         if mistakes := self._mistakes(record, codes):
             raise DomainError(all_of(mistakes, "the record"))

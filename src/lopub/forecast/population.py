@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Categorical, Clique, Domain
 from lopub.errors import DomainError
+from lopub.inference.agreement import Agreement
 from lopub.laws.questionnaire import conformed
 
 Probabilities = NDArray[np.float64]
@@ -34,7 +37,7 @@ N_RULED = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Population(Shown):
     """People to be drawn: records of a public table, or made-up ones with given shares."""
 
     domain: Domain
@@ -65,6 +68,7 @@ class Population:
             raise DomainError(f"dependence must be one of {', '.join(DEPENDENCES)}, got {dependence!r}")
         domain.positions(list(shares))
         found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
+        found = _agreeing(domain, found, shares) if domain.has_rules and shares else found
         tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
@@ -77,6 +81,12 @@ class Population:
             raise DomainError("a reference table needs at least one record")
         shares = tuple(table.counts((name,)) / len(table) for name in table.domain.names)
         return cls(table.domain, f"a table of {len(table):,} records", "as in the table", table, shares, ())
+
+    def to_arrow(self) -> pa.Table:
+        """One row per answer: its attribute, and the share of people who would give it."""
+        names = [attribute.name for attribute in self.domain for _ in attribute.texts]
+        texts = [text for attribute in self.domain for text in attribute.texts]
+        return pa.table({"attribute": names, "answer": texts, "share": np.concatenate(self.shares)})
 
     def joint(self, clique: Clique) -> Probabilities:
         """The shares of the cells of some attributes together."""
@@ -135,6 +145,26 @@ def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Proba
     if own.shape != (size,) or own.min() < 0 or not abs(own.sum() - 1) < 1e-6:
         raise DomainError(f"shares of attribute {name!r} must be {size} numbers that are not negative and sum to 1")
     return np.asarray(own / own.sum(), dtype=np.float64)
+
+
+def _agreeing(
+    domain: Domain, found: tuple[Probabilities, ...], given: Mapping[str, Sequence[float]]
+) -> tuple[Probabilities, ...]:
+    """The other shares brought to agree with the given ones by the questionnaire's rules. Of a given question that applies only
+    to some, the shares among these: its condition is looked at once all answers are drawn."""
+    agreement, own = Agreement(domain), domain.positions(list(given))
+    agreed = agreement.agreed(dict(enumerate(found)), lambda position: np.zeros((1, 1)), own)
+    if contradicting := agreement.contradiction(agreed, own):
+        raise DomainError(
+            f"the given shares of {' and '.join(given)} contradict the questionnaire: nobody who keeps its rules about"
+            f" {' and '.join(contradicting)} could have them; mend them, or leave one out"
+        )
+    for position in own:
+        absent = domain.attributes[position].not_applicable_index
+        if absent is not None and agreed[position][absent] < 1:
+            agreed[position][absent] = 0.0
+            agreed[position] /= agreed[position].sum()
+    return tuple(agreed[position] for position in range(len(domain)))
 
 
 def _loading(position: int, dependence: str) -> float:

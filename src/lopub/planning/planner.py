@@ -5,8 +5,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, Pair
 from lopub.contract.terms import Terms
@@ -19,6 +23,9 @@ from lopub.forecast.population import DEPENDENCES, LOADINGS, Population
 from lopub.laws.designs import Design
 from lopub.planning.mixed import mixed_designs
 from lopub.planning.trial import Trial, affordable, campaign_for, tried
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_PEOPLE = 10**10
 EPSILONS = (0.01, 50.0)
@@ -106,7 +113,7 @@ class Planner:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Shown):
     """The chosen way, and the runners-up, best first."""
 
     planner: Planner
@@ -117,6 +124,24 @@ class Plan:
     def __repr__(self) -> str:
         how = f"best: {self.best.design}"
         return one_line(self, f"{self.people:,} people", f"epsilon {self.epsilon:g}", f"goal {self.goal}", how)
+
+    def to_arrow(self) -> pa.Table:
+        """One row per option, the best first: its design, the expected error, its bytes, and its error where it was tried."""
+        columns = {
+            "design": [option.label(self.domain.sizes) for option in self.options],
+            "expected_error": [option.error(self.goal) for option in self.options],
+            "report_bytes": [option.report_bytes for option in self.options],
+            "tried_share_error": [None if option.trial is None else option.trial.share_error for option in self.options],
+            "tried_pair_error": [None if option.trial is None else option.trial.pair_error for option in self.options],
+        }
+        return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """The expected error with fewer and with more people."""
+        from lopub.pages.drawing import draw_curve  # loads matplotlib
+
+        marked = float(self.people), self.planner.error(self.people, self.epsilon)
+        return draw_curve(self.curve("people"), marked, "people", f"expected error of {self.goal}", ax)
 
     @property
     def domain(self) -> Domain:

@@ -27,7 +27,7 @@ from lopub import (
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import least_gain
 from lopub.release import stages
-from lopub.release.render import html
+from lopub.release.render import html, shares
 from lopub.release.stages import ROUNDED
 
 DOMAIN = Domain(tuple(Boolean(name=f"q{i:02}") for i in range(24)))
@@ -78,7 +78,7 @@ def test_a_publicly_known_pair_is_held_in_any_case(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_package_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(html, "MOST_CARDS", 10)
+    monkeypatch.setattr(shares, "MOST_CARDS", 10)
     monkeypatch.setattr(html.plots, "MOST_LABELS", 5)
     wide = published_wide(monkeypatch, 2)
     wide.save(tmp_path / "p")

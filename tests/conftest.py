@@ -8,6 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy loads: threads of two workers wait for each other on two cores
 sys.path += [str(group) for group in sorted(Path(__file__).parent.iterdir()) if group.is_dir()]  # files borrow from each other
 
 from servers import Postgres, postgres_cluster, postgres_programs

@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import polars
 import pyarrow as pa
 import pytest
+from matplotlib.figure import Figure
 
 import lopub
 import lopub.collection
@@ -35,6 +37,7 @@ from lopub import (
     DomainError,
     Em,
     Estimator,
+    Evaluation,
     Hybrid,
     IntegerRange,
     JointDistribution,
@@ -63,6 +66,7 @@ from lopub import (
     publish,
     simulate,
 )
+from lopub.collection.showing import Shown
 from lopub.inference import METHODS
 
 SECRET = "rumpelstilzchen"
@@ -99,23 +103,69 @@ def planned() -> Plan:
 # ---- at home elsewhere
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: publication(),
-        lambda: people(),
-        lambda: count(reports()),
-        lambda: Study(reports()),
-        lambda: Study(reports()).estimate("age"),
-        lambda: Study(reports()).probability("smoker"),
-        lambda: Study(reports()).table("age"),
-    ],
-)
-def test_a_result_is_a_table_to_whoever_knows_arrow(make: Callable[[], Any]):
-    result = make()
+@cache
+def evaluation() -> Evaluation:
+    return evaluate(people(), publication().synthetic, classifiers=False)
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "Answer": lambda: Study(reports()).probability("smoker"),
+    "AnswerTable": lambda: Study(reports()).table("age"),
+    "Counts": lambda: count(reports()),
+    "Dataset": people,
+    "Evaluation": evaluation,
+    "JointDistribution": lambda: Study(reports()).estimate(("age", "smoker")),
+    "Plan": lambda: planned(),
+    "Population": lambda: planned().population,
+    "Publication": publication,
+    "ReportBatch": reports,
+    "Study": lambda: Study(reports()),
+}
+"""One of each public class that holds results."""
+
+
+def test_every_public_result_is_listed_here():
+    public = {name for name in lopub.__all__ if isinstance(found := getattr(lopub, name), type) and issubclass(found, Shown)}
+    assert public == set(RESULTS)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_table_to_whoever_knows_arrow(name: str):
+    result = RESULTS[name]()
+    assert type(result).__name__ == name
     assert pa.table(result).equals(result.to_arrow())
+    assert pa.RecordBatchReader.from_stream(result).read_all().equals(result.to_arrow())
     assert len(result.to_pandas()) == result.to_arrow().num_rows
-    assert result._repr_html_().startswith("<")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_polars_has_the_same_rows(name: str):
+    """In both ways: by our method, and by the Arrow C interface alone, which needs no pyarrow."""
+    result = RESULTS[name]()
+    arrow, frame = result.to_arrow(), result.to_polars()
+    assert frame.columns == arrow.column_names
+    assert frame.equals(polars.DataFrame(result))
+    assert [tuple(row.values()) for row in arrow.to_pylist()] == frame.rows()
+
+
+@pytest.mark.parametrize("make", [*RESULTS.values(), lambda: CAMPAIGN, lambda: DOMAIN])
+def test_a_notebook_shows_what_is_public(make: Callable[[], Any]):
+    shown = make()._repr_html_()
+    assert shown.startswith(("<table>", "<pre>")) and shown.count("<table>") == shown.count("</table>")
+
+
+def test_what_a_notebook_shows_is_escaped():
+    domain = Domain((Categorical(name="<b>", values=("x", "y"), title="1 & 2"),))
+    assert "<td>&lt;b&gt;</td><td>1 &amp; 2</td>" in domain._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["Answer", "AnswerTable", "Evaluation", "JointDistribution", "Plan", "Publication"])
+def test_a_picture_is_drawn_on_the_axes_that_are_given_or_on_its_own(name: str):
+    axes = Figure().subplots()
+    assert RESULTS[name]().plot(axes) is axes and axes.has_data()
+    own = RESULTS[name]().plot()
+    assert own.has_data()
+    own.figure.canvas.draw()
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):

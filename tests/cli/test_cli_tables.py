@@ -6,7 +6,7 @@ import resource
 from pathlib import Path
 
 import pytest
-from commands import done, in_a_process, lopub, refused
+from commands import Result, done, in_a_process, lopub, refused
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
@@ -277,32 +277,40 @@ def test_encode_onto_a_full_disk_leaves_nothing_behind(table: Path, campaign: Pa
 # ---- demo
 
 
-def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path) -> None:
-    for program, name in ((lopub, "one"), (in_a_process, "other")):
-        done(program("demo", "--output", tmp_path / name, "--people", "2000"))
-    assert names_in(tmp_path / "one") == ["campaign.json", "people.csv", "publication", "reports.parquet"]
+DEMO = ("demo", "--output", "demo", "--people", "2000", "--seed", "5")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The files of a demo, and what it printed."""
+    folder = tmp_path_factory.mktemp("shown")
+    return folder / "demo", done(lopub(*DEMO, cwd=folder))
+
+
+def test_the_demo_gives_the_same_files_for_the_same_seed(tmp_path: Path, demo: tuple[Path, Result]) -> None:
+    done(in_a_process(*DEMO, cwd=tmp_path))
+    assert names_in(demo[0]) == ["campaign.json", "people.csv", "publication", "reports.parquet"]
     one, other = (
         {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
-        for folder in (tmp_path / "one", tmp_path / "other")
+        for folder in (demo[0], tmp_path / "demo")
     )
     assert len(one) >= 3 + 8 and one == other
 
 
-def test_the_demo_makes_files_that_belong_together(tmp_path: Path) -> None:
-    files = tmp_path / "demo"
-    result = done(lopub("demo", "--output", files, "--people", "5000", "--seed", "5"))
+def test_the_demo_makes_files_that_belong_together(demo: tuple[Path, Result]) -> None:
+    files, result = demo
     people = Dataset.load(files / "people.csv", ALUMNI.domain)
-    assert people.codes.tolist() == ALUMNI.people(5000, seed=5).codes.tolist()
+    assert people.codes.tolist() == ALUMNI.people(2000, seed=5).codes.tolist()
     batch = ReportBatch.load(files / "reports.parquet", Campaign.load(files / "campaign.json"))
-    assert len(batch) == 5000 and batch.refused == {}
+    assert len(batch) == 2000 and batch.refused == {}
     assert Campaign.load(files / "publication" / "campaign.json").id == batch.campaign.id
-    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 5000
-    assert "5,000 made-up alumni with 12 attributes" in result.stdout
+    assert len(Dataset.load(files / "publication" / "data" / "synthetic.csv", ALUMNI.domain)) == 2000
+    assert "2,000 made-up alumni with 12 attributes" in result.stdout
     assert result.stderr == ""
 
 
-def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(tmp_path: Path) -> None:
-    shown = done(lopub("demo", "--output", "demo", "--people", "500", cwd=tmp_path)).stdout.splitlines()
+def test_the_demo_ends_with_a_table_of_scores_and_where_the_people_are(demo: tuple[Path, Result]) -> None:
+    shown = demo[1].stdout.splitlines()
     table = shown[next(place for place, line in enumerate(shown) if line.startswith("people in the wrong cell")) :]
     assert table[0].split()[-3:] == ["synthetic", "independence", "ideal"]
     for words in ("of one attribute", "of two attributes", "of three attributes", "right guesses of"):

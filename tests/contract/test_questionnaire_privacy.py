@@ -34,7 +34,7 @@ from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import mask_of, pack
 from lopub.contract.view import AllAttributes, Fill, Listed, ViewRule
-from lopub.device.client import cell, randomized
+from lopub.device.randomizing import cell, randomized
 from lopub.errors import CodesCollide
 
 PRECISE = Context(prec=220)

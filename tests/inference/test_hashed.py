@@ -52,6 +52,11 @@ def study(epsilon: int, jointly: bool) -> Study:
     return Study(reports(epsilon, jointly))
 
 
+@cache
+def estimated(epsilon: int, jointly: bool, method: str, *names: str) -> np.ndarray:
+    return study(epsilon, jointly).estimate(names, method=method).probabilities
+
+
 def true_joint(names: tuple[str, ...]) -> np.ndarray:
     columns = [DOMAIN.names.index(name) for name in names]
     sizes = [DOMAIN.sizes[column] for column in columns]
@@ -60,8 +65,7 @@ def true_joint(names: tuple[str, ...]) -> np.ndarray:
 
 
 def avd(epsilon: int, jointly: bool, method: str, *names: str) -> float:
-    estimated = study(epsilon, jointly).estimate(names, method=method).probabilities
-    return float(np.abs(estimated - true_joint(names)).sum() / 2)
+    return float(np.abs(estimated(epsilon, jointly, method, *names) - true_joint(names)).sum() / 2)
 
 
 @each_method
@@ -76,7 +80,7 @@ def test_the_marginals_come_near_the_truth(epsilon: int, jointly: bool, method: 
 @each_case
 def test_every_large_town_is_found_in_its_place(epsilon: int, jointly: bool, method: str) -> None:
     """Also the first and the last cell, and those whose digits are many."""
-    towns = study(epsilon, jointly).estimate(["town"], method=method).probabilities
+    towns = estimated(epsilon, jointly, method, "town")
     assert set(np.argsort(towns)[-5:].tolist()) == {0, 1, 7, 150, 299}
 
 

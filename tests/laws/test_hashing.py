@@ -60,6 +60,15 @@ def test_distinct_keys_are_what_numpy_finds(most: int, monkeypatch: pytest.Monke
     assert mine.tolist() == places.tolist()
 
 
+@pytest.mark.parametrize("largest", [1, 2**16 - 1, 2**16, 2**16 + 1])
+@pytest.mark.parametrize("n", [0, 1, 500])
+def test_keys_below_and_above_the_table_are_what_numpy_finds(n: int, largest: int):
+    keys = np.random.default_rng(2).integers(0, largest, n, dtype=np.uint64, endpoint=True)
+    keys[-1:] = largest
+    for found, wanted in zip(distinct_keys(keys), np.unique(keys, return_inverse=True), strict=True):
+        assert found.dtype == wanted.dtype and found.tolist() == wanted.tolist()
+
+
 @pytest.mark.parametrize("width", [0, 1, 3, 8, 9])
 def test_distinct_rows_are_in_order_with_the_place_of_each(width: int):
     rows = np.random.default_rng(3).integers(0, 2, (60, width), dtype=np.uint8)

@@ -35,9 +35,12 @@ from lopub.laws.questionnaire import contradictions
 from lopub.laws.support import Support
 from lopub.release.margins import Margins
 
-ROWS = 1_000_000 if os.environ.get("LOPUB_FULL") else 20_000
+FULL = bool(os.environ.get("LOPUB_FULL"))
+ROWS = 1_000_000 if FULL else 20_000
 N_PEOPLE = 4_000
-PAPER = [("paper", method) for method in ("shrunk", "em", "moments", "product", "lasso", "hybrid")]
+METHODS = ("shrunk", "em", "moments", "product", "lasso", "hybrid")
+PAPER = [("paper", method) for method in (METHODS if FULL else ("em", "product"))]
+"""That every method's estimates agree with the questionnaire has a test of its own; records are drawn from them alike."""
 JOINTLY = {"epsilon": 4}
 SEPARATELY = {"epsilon": 8, "mechanism": "unary", "view": Sample(3), "jointly": False}
 
@@ -62,7 +65,7 @@ def test_no_synthetic_record_contradicts_the_questionnaire(which, structure, met
     assert contradictions(questionnaires.DOMAIN, publication.synthetic.codes) == {}
 
 
-@pytest.mark.parametrize("method", ["shrunk", "em", "moments", "product", "lasso", "hybrid"])
+@pytest.mark.parametrize("method", METHODS)
 def test_every_estimate_is_zero_where_nobody_can_be(method):
     study, domain = Study(reports("separately")), questionnaires.DOMAIN
     support, names = Support(domain), domain.names

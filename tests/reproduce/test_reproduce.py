@@ -255,9 +255,12 @@ def quarters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @needs_tables
 def test_two_runs_give_the_same_csv_files(quarters: Path, tmp_path: Path):
-    chosen = [cell for cell in cells_of(["estimation", "pruning", "privacy", "baselines"], TINY) if cell.table != "tpce"]
-    for name in ("one", "other"):
-        write_tables(measure(chosen, tmp_path / name, data=quarters), tmp_path / name)
+    """In two processes and in one. Estimates of few attributes: those of more differ in nothing but what they take."""
+    most = {"adult": 2, "retail": 3}
+    cells = cells_of(["estimation", "pruning", "privacy", "baselines"], TINY)
+    chosen = [cell for cell in cells if cell.k <= most.get(cell.table, -1)]
+    for name, workers in (("one", 2), ("other", 1)):
+        write_tables(measure(chosen, tmp_path / name, data=quarters, workers=workers), tmp_path / name)
     files = {path.name for path in (tmp_path / "one/reproduction").glob("*.csv")}
     assert len(files) >= 8
     timed = {f"{figure.name}.csv" for figure in figures() if figure.timed} | {"claims.csv"}

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from commands import done, lopub
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operating.md").read_text()
@@ -34,11 +35,8 @@ def folder(tmp_path: Path) -> Path:
     rows = [f"{'FM'[i % 2]},{('college', 'master', 'phd')[i % 3]},{25 + i % 36}" for i in range(1000)]
     (tmp_path / "people.csv").write_text("gender,education,age\n" + "\n".join(rows) + "\n")
     (tmp_path / "draft.json").write_text(block(README, "json", '"alumni"'))
-    lopub = [sys.executable, "-m", "lopub"]
-    make = [*lopub, "campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4"]
-    subprocess.run(make, cwd=tmp_path, check=True, capture_output=True)
-    encode = [*lopub, "encode", "campaign.json", "people.csv", "-o", "reports.parquet"]
-    subprocess.run(encode, cwd=tmp_path, check=True, capture_output=True)
+    done(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "4", cwd=tmp_path))
+    done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", cwd=tmp_path))
     return tmp_path
 
 

@@ -15,13 +15,14 @@ from lopub.cli.outputs import check_file, check_unread
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, epsilon_warning
+from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording
+from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.errors import CampaignError, DomainError
+from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
@@ -58,6 +59,15 @@ Bits = Annotated[int | None, typer.Option("--bits", metavar="M", help="Bits of a
 Hashes = Annotated[
     int | None, typer.Option("--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")
 ]
+LifetimeEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--lifetime-epsilon",
+        metavar="L",
+        help="Of everything that a device ever sends, where the draft repeats in mode permanent.",
+        rich_help_panel="Privacy",
+    ),
+]
 Rate = Annotated[
     float | None,
     typer.Option(
@@ -88,6 +98,18 @@ Jointly = Annotated[
 ]
 
 
+People = Annotated[
+    int | None,
+    typer.Option(
+        "--people",
+        metavar="N",
+        help=f"How many people answer: what the forecast is for ({REFERENCE_PEOPLE:,} unless given), and with --epsilon alone the"
+        f" choice, too ({CHOICE_PEOPLE:,} unless given).",
+        min=1,
+        show_default=False,
+    ),
+]
+
 LEAK_WARNING = (
     "warning: these candidates were learnt from the table's own rows; if the rows are private, the list is itself a leak."
     " Use it for backtests, and draw up a real campaign from public knowledge (`lopub campaign make`)."
@@ -103,11 +125,13 @@ def request_of(
     mechanism: str | None,
     view: str | None,
     jointly: bool | None,
+    lifetime_epsilon: str | None = None,
 ) -> CampaignRequest:
     """The options as one request. A kind of view without its number is the usual one for the mechanism that suits it."""
     suited = ViewRule.known[view].usual_mechanism if view in ViewRule.known else ""
     return CampaignRequest(
         epsilon=epsilon,
+        lifetime_epsilon=lifetime_epsilon,
         flip_probability=flip_probability,
         n_bits=bits,
         n_hashes=hashes,
@@ -123,6 +147,7 @@ def make(
     draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)],
     output: Output,
     epsilon: Epsilon = None,
+    lifetime_epsilon: LifetimeEpsilon = None,
     flip_probability: Flip = None,
     bits: Bits = None,
     hashes: Hashes = None,
@@ -130,6 +155,7 @@ def make(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    people: People = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -144,9 +170,10 @@ def make(
     """
     check_file(output, force=force)
     check_unread(output, [draft])
-    request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    privacy = (epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly, lifetime_epsilon)
+    request = request_of(*privacy)
     domain, terms = draft_from_file(draft)
-    write(make_campaign(domain, terms, request), output, as_json=as_json, force=force)
+    write(made(domain, terms, request, people), output, people, open_choice=request.is_open, as_json=as_json, force=force)
 
 
 @app.command()
@@ -174,6 +201,7 @@ def infer(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    people: People = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -198,14 +226,33 @@ def infer(
     else:
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
-    campaign = make_campaign(domain, Terms(name=name_of(table_file)), request)
+    campaign = made(domain, Terms(name=name_of(table_file)), request, people)
     learnt = [LEAK_WARNING] if domain_file is None else []
-    write(campaign, output, as_json=as_json, force=force, warnings=learnt)
+    write(campaign, output, people, open_choice=request.is_open, as_json=as_json, force=force, warnings=learnt)
 
 
-def write(campaign: Campaign, output: Path, *, as_json: bool, force: bool, warnings: Sequence[str] = ()) -> None:
-    """Write a new campaign, and show what it is; warnings come once there is something to be warned of."""
-    summary = summary_of(campaign)  # before anything is written
+def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | None) -> Campaign:
+    """As requested; for so many people and an epsilon alone, what `lopub plan` takes for them."""
+    if people is None or not request.is_open:
+        return make_campaign(domain, terms, request)
+    from lopub.planning import plan  # here: it takes a moment, and most commands do without
+
+    return plan(domain, people=people, epsilon=float(request.budget)).campaign(terms)
+
+
+def write(
+    campaign: Campaign,
+    output: Path,
+    people: int | None,
+    *,
+    open_choice: bool,
+    as_json: bool,
+    force: bool,
+    warnings: Sequence[str] = (),
+) -> None:
+    """Write a new campaign, and show what it is; warnings come once there is something to be warned of. open_choice: whether
+    mechanism and view were left to us."""
+    summary = summary_of(campaign, people, chosen=open_choice)  # before anything is written
     campaign.save(output, force=force)
     for warning in warnings:
         note(warning)
@@ -229,7 +276,7 @@ def name_of(path: Path) -> str:
 
 
 @app.command()
-def show(path: CampaignFile, language: Language = None, as_json: AsJson = False) -> None:
+def show(path: CampaignFile, language: Language = None, people: People = None, as_json: AsJson = False) -> None:
     """Show what a campaign asks, how much a report reveals at most, and how long it is.
 
     Example: `lopub campaign show campaign.json`
@@ -242,7 +289,7 @@ def show(path: CampaignFile, language: Language = None, as_json: AsJson = False)
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
-    fields, summary = fields_of(wording), summary_of(campaign)
+    fields, summary = fields_of(wording), summary_of(campaign, people)
     if told := language_told(wording, wanted):
         note(told)
     out.print(fields)
@@ -291,6 +338,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
         "campaign": campaign.id,
         "name": campaign.terms.name,
         "epsilon": campaign.epsilon,
+        "lifetime_epsilon": campaign.lifetime_epsilon,
         "mechanism": campaign.mechanism.to_json(),
         "view": str(campaign.view),
         "randomize": "jointly" if campaign.jointly else "separately",
@@ -306,7 +354,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
 
 def warnings_of(campaign: Campaign) -> list[str]:
     """What a steward should know before people are asked."""
-    return [text for text in [epsilon_warning(campaign.loss)] if text]
+    return [text for text in [weakness(campaign)] if text]
 
 
 def warn_of(campaign: Campaign) -> None:
@@ -338,12 +386,16 @@ def values_in_short(texts: tuple[str, ...]) -> str:
     return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
 
 
-def expected_error(campaign: Campaign) -> str:
-    """What to expect of people like those of surveys, by the model that `lopub plan` goes by."""
-    forecast = outlook_of(campaign).at(REFERENCE_PEOPLE)
-    said = f"off by {forecast.shares:.3f} on average with {REFERENCE_PEOPLE:,} people"
+def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
+    """What to expect of people like those of surveys, by the model that `lopub plan` goes by. chosen: whether the choice was just
+    made."""
+    n = people or REFERENCE_PEOPLE
+    forecast = outlook_of(campaign).at(n)
+    said = f"off by {forecast.shares:.3f} on average with {n:,} people"
     pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
-    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`)"
+    choice = f"; the choice is for {CHOICE_PEOPLE:,} people" if chosen and people is None else ""
+    own = "; --people N takes your own number" if people is None else ""
+    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`){choice}{own}"
 
 
 def exposure(campaign: Campaign) -> str | None:
@@ -355,22 +407,23 @@ def exposure(campaign: Campaign) -> str | None:
     return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
 
 
-def summary_of(campaign: Campaign) -> Table:
-    """The totals: what a steward decides by."""
+def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:
+    """The totals: what a steward decides by. chosen: whether mechanism and view were just chosen."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
     rows = {
         "campaign": f"{campaign.terms.name}  {campaign.id[:16]}…",
         "mechanism": campaign.mechanism.name,
         "view": f"{campaign.view}, randomized {how}",
         "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
-        "expected": expected_error(campaign),
+        **({"in all rounds": in_all} if (in_all := lifetime_in_words(campaign)) else {}),
+        "expected": expected_error(campaign, people, chosen=chosen),
         "report": f"at most {campaign.longest_report:,} bytes",
         "min_reports": f"{campaign.terms.min_reports:,}",
     }
     if (exposed := exposure(campaign)) is not None:
         rows["poisoning"] = exposed
     if campaign.terms.schedule:
-        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}"
+        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{rounds_in_words(campaign)}"
     summary = table("", "")
     summary.show_header = False
     for name, value in rows.items():

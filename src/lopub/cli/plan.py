@@ -12,9 +12,10 @@ from lopub.cli.outputs import check_file
 from lopub.collection.dataset import Dataset
 from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
-from lopub.errors import DomainError, TooFewReports
+from lopub.contract.wording import weakness
+from lopub.errors import CampaignError, DomainError, TooFewReports
 from lopub.files import write_whole
 from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.forecast.outlook import ACCURACY
@@ -23,9 +24,20 @@ from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
 from lopub.planning.advice import OTHERS, in_words
+from lopub.planning.rounds import RoundOption, round_options
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
+WORDS = {
+    "subset": "a report lists several answers, the true one more likely among them",
+    "direct": "a report gives one answer, the true one or any other by chance",
+    "unary": "a report says yes or no to every answer, often wrongly",
+    "hashed": "a report names a random group of answers that the true one is more likely to be in",
+    "sample": "so many questions per person, drawn at random",
+    "fill": "as many questions per person as have so many combined answers",
+    "jointly": "the answers of one report are randomized as one, with the whole epsilon",
+    "separately": "each answer of a report is randomized with its share of epsilon",
+}
 IMPORTANT = 4.0
 """How much more an important attribute matters."""
 MOST_APART = 0.005
@@ -117,6 +129,11 @@ def plan(
         if file is not None:
             check_file(file, force=force)
     domain, terms = read_questions(campaign_file)
+    if terms.repeat is not None and terms.repeat.is_permanent:
+        raise CampaignError(
+            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
+            " make the campaign with `lopub campaign make --lifetime-epsilon`"
+        )
     crowd = population_of(domain, table_file, margin or [], dependence)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
@@ -125,24 +142,47 @@ def plan(
             people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
         elif epsilon is None:
             epsilon = epsilon_needed(domain, people=people, error=_known(error), **question)
-        check_enough(people, terms)
+        check_enough(people if terms.repeat is None else people * terms.repeat.take_part // terms.repeat.rounds, terms)
         found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
-        document = described(found, advised)
+        document, in_rounds = described(found, advised), _in_rounds(campaign, found)
         page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
     if output is not None:
         campaign.save(output, force=force)
     if html is not None:
         write_whole(html, page.encode(), force=force)
+    plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
+        rounds: dict[str, Any] = {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        print_json(document | rounds | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         print_plan(found, advised)
-    if warning := epsilon_warning(campaign.loss):
+        print_rounds(in_rounds)
+        if output is None:
+            say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
+    if warning := weakness(campaign):
         note(f"warning: {warning}")
     for file in (output, html):
         if file is not None and not as_json:
             say(f"written: {file}")
+
+
+def next_step(path: Path, found: Plan, *, plain: bool) -> str:
+    """How to get the campaign. plain: whether nothing was asked for that `lopub campaign make` does not know."""
+    said = "add -o campaign.json to write this campaign"
+    if not plain:
+        return said
+    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {found.people} -o campaign.json"
+    return f"{said}; `{same}` makes the same one"
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the questions come from a finished campaign, which is not made again."""
+    try:
+        draft_from_file(path)
+    except FinishedCampaign:
+        return True
+    return False
 
 
 def _known(value: float | None) -> float:
@@ -187,14 +227,16 @@ def population_of(domain: Domain, table_file: Path | None, margins: list[Path], 
 
 
 def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[str, float]:
-    """age=3 -> {"age": 3.0}; and of important attributes, IMPORTANT."""
+    """age=3 -> {"age": 3.0}; and of important attributes, IMPORTANT. The name of a list stands for all its options."""
     names = [name.strip() for text in important for name in text.split(",") if name.strip()]
-    domain.positions(names)
     try:
         own = {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
     except ValueError:
         raise typer.BadParameter("--weight takes ATTRIBUTE=NUMBER, as in age=3") from None
-    return dict.fromkeys(names, IMPORTANT) | own
+    lists = {one.name: [option.name for option in one.options] for one in domain.questions if isinstance(one, TickList)}
+    found = {part: value for name, value in (dict.fromkeys(names, IMPORTANT) | own).items() for part in lists.get(name, [name])}
+    domain.positions(list(found))
+    return found
 
 
 def described(found: Plan, advised: list[Advice]) -> dict[str, Any]:
@@ -248,6 +290,29 @@ def _known_error(error: float) -> float | None:
     return None if error != error else error
 
 
+def _in_rounds(campaign: Campaign, found: Plan) -> list[RoundOption]:
+    """Of a campaign that repeats: what rounds cost, for its lifetime epsilon, in both modes."""
+    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
+    if schedule is None or schedule.repeat is None:
+        return []
+    crowd = found.population
+    return list(round_options(campaign.domain, schedule, people=found.people, lifetime_epsilon=total, population=crowd))
+
+
+def print_rounds(options: list[RoundOption]) -> None:
+    """The same as a table; nothing where a campaign does not repeat."""
+    titles = ("rounds", "take part", "epsilon of a report", "reports a round", "share", "change")
+    shown = table(*titles, right=titles[1:])
+    for one in options:
+        change = f"{one.change_error:.4f}"
+        if one.least_change_error < one.change_error:
+            change = f"{one.least_change_error:.4f} to {change}"
+        shown.add_row(one.mode, f"{one.take_part}", f"{one.epsilon:.3f}", f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
+    if options:
+        say(f"\nin rounds, with epsilon {options[0].lifetime_epsilon:.3g} for everything that a device sends; standard errors:")
+        out.print(shown)
+
+
 def print_plan(found: Plan, advised: list[Advice]) -> None:
     """The choice, the runners-up, and what changes with what."""
     best = found.best
@@ -272,6 +337,13 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
         out.print(values)
     for one in advised:
         say(f"advice: {one.text}")
+    say(f"{'; '.join(explained(found))}; more in docs/choosing.md")
+
+
+def explained(found: Plan) -> list[str]:
+    """What the words in the table of choices mean, those that are in it."""
+    shown = " ".join(option.label(found.domain.sizes) for option in found.options[:N_SHOWN])
+    return [f"{word}: {meaning}" for word, meaning in WORDS.items() if word in shown.replace(",", " ").replace(":", " ").split()]
 
 
 def _options(found: Plan) -> Table:

@@ -1,12 +1,12 @@
 """What all public results share: Arrow, pandas, polars and notebooks read them without a word from anybody."""
 
 from abc import ABC, abstractmethod
-from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lopub.contract.texts import html_table
 from lopub.errors import DomainError
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ class Shown(ABC):
 
     def _repr_html_(self) -> str:
         table = self.to_arrow()
-        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
-        rows = table.slice(0, MOST_SHOWN).to_pylist()
-        body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row.values())}</tr>" for row in rows)
+        rows = ([_cell(value) for value in row.values()] for row in table.slice(0, MOST_SHOWN).to_pylist())
         more = f"<p>… and {len(table) - MOST_SHOWN:,} more rows</p>" if len(table) > MOST_SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        return html_table(table.column_names, rows) + more
 
 
 def _cell(value: object) -> str:

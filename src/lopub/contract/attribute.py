@@ -29,7 +29,6 @@ Value = str | bool | int | float | None
 Accepted = range | frozenset[int]
 """Candidates for which a comparison holds."""
 
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
 _FALSE = ("false", "False", "FALSE", "0")
@@ -122,7 +121,7 @@ class Attribute(ABC):
 
     def index(self, value: Value) -> int:
         """The number of the candidate that this answer, or NOT_APPLICABLE, is."""
-        if value == NOT_APPLICABLE and self.only_if:
+        if self.only_if is not None and value == NOT_APPLICABLE:
             return self.size - 1
         if value is not None:
             return self._answer_index(value)

@@ -11,7 +11,6 @@ from lopub.contract.attribute import (
     INTEGER,
     MOST_CANDIDATES,
     NOT_APPLICABLE,
-    NUMBER,
     Accepted,
     Attribute,
     Boolean,
@@ -21,10 +20,10 @@ from lopub.contract.attribute import (
     few,
 )
 from lopub.contract.binned import Binned
-from lopub.contract.canonical import Json
+from lopub.contract.canonical import NUMBER, Json
 from lopub.contract.condition import Comparison, Condition
 from lopub.contract.dated import Dated
-from lopub.contract.texts import one_line
+from lopub.contract.texts import html_table, one_line
 from lopub.contract.tick_list import ListOption, TickList
 from lopub.errors import CampaignError, DomainError, all_of
 
@@ -83,6 +82,10 @@ class Domain:
 
     def __repr__(self) -> str:
         return one_line(self, f"{len(self)} attributes: {few(self.names)}")
+
+    def _repr_html_(self) -> str:
+        rows = ((a.name, a.title, a.type, f"{a.size:,}", "yes" if a.missing else "no") for a in self.attributes)
+        return html_table(("attribute", "title", "type", "candidates", "may be missing"), rows)
 
     def position(self, name: str) -> int:
         """Where the attribute stands; refuses a name that is not there."""
@@ -161,6 +164,7 @@ class Domain:
     def questionnaire_mistakes(self) -> Iterator[tuple[str, str]]:
         """(question, what is wrong) of every condition, and of lists."""
         seen: set[str] = set()
+        names = Counter(question.name for question in self.questions)
         for question in self.questions:
             for comparison in question.only_if.comparisons() if question.only_if else ():
                 if (mistake := self._comparison_mistake(comparison, seen)) is not None:
@@ -169,7 +173,7 @@ class Domain:
             if tuple(self.attributes[len(seen) : len(seen) + len(own)]) != own:
                 yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
             seen.update(one.name for one in own)
-            if isinstance(question, TickList) and question.name in self:
+            if isinstance(question, TickList) and (question.name in self or names[question.name] > 1):
                 yield question.name, f"list {question.name!r} has the name of another question"
 
     def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
@@ -179,6 +183,8 @@ class Domain:
             if comparison.operator != "includes" and comparison.field in lists:
                 why = "is a list, of which one option can be asked, by includes"
             return f" looks at {comparison.field!r}, which {why}"
+        if comparison.operator == "includes" and not isinstance(comparison.values[0], str):
+            return f" asks whether {comparison.field!r} includes something that is not a text"
         try:
             self.accepted(comparison)
         except DomainError as error:
@@ -192,9 +198,10 @@ class Domain:
         these may be left out, and must not be answered."""
         if not isinstance(record, Mapping):
             raise DomainError(f"a record must map attributes to answers, got {type(record).__name__}")
-        with suppress(DomainError):  # said below, with whatever else is wrong
-            if not self.has_rules and len(record) == len(self) and all(name in record for name in self.names):
-                return tuple([attribute.index(cast(Value, record[attribute.name])) for attribute in self.attributes])
+        if not self.has_rules and record.keys() == self._position_of.keys():
+            answers = cast(Mapping[str, Value], record)
+            with suppress(DomainError):  # said below, with whatever else is wrong
+                return tuple([attribute.index(answers[attribute.name]) for attribute in self.attributes])
         codes: dict[str, int] = {}
         if mistakes := self._mistakes(record, codes):
             raise DomainError(all_of(mistakes, "the record"))

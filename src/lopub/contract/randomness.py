@@ -49,13 +49,14 @@ class Randomness:
         """
         n_bytes = (n_bits + 7) // 8
         lowest = (change_units & -change_units).bit_length() - 1
-        n_planes = unit.bit_length() - 1 - lowest
-        planes = self.take(n_bytes * n_planes)
+        units = change_units >> lowest
+        planes = self.take(n_bytes * (unit.bit_length() - 1 - lowest))
         below = 0
-        for plane in range(n_planes):
+        for start in range(0, len(planes), n_bytes):
             # A zero in the plane is drawn as a one: it says "smaller here" where change_units has a one.
-            smaller = int.from_bytes(planes[plane * n_bytes : (plane + 1) * n_bytes], "little")
-            below = below | smaller if change_units >> (lowest + plane) & 1 else below & smaller
+            smaller = int.from_bytes(planes[start : start + n_bytes], "little")
+            below = below | smaller if units & 1 else below & smaller
+            units >>= 1
         return below & ((1 << n_bits) - 1)
 
     def prefix(self, n: int, size: int) -> list[int]:

@@ -8,7 +8,7 @@ version the running Python has. A long run of combining marks takes quadratic ti
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -192,6 +192,15 @@ FE54-FE66 FE68-FE6B FE70-FE74 FE76-FEFC FEFF FF01-FFBE FFC2-FFC7 FFCA-FFCF FFD2-
 2F800-2FA1D 30000-3134A E0001 E0020-E007F E0100-E01EF F0000-FFFFD 100000-10FFFD
 """
 """All code points of Unicode 14.0 whose general category is neither Cn nor Cs: DerivedGeneralCategory.txt of that version."""
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """What a notebook shows of a table."""
+    from html import escape  # a client needs none of this
+
+    top = "".join(f"<th>{escape(name)}</th>" for name in head)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def one_line(noun: object, *facts: str) -> str:

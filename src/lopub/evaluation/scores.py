@@ -4,18 +4,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import Progress, silent
+from lopub.collection.showing import Shown
 from lopub.contract.domain import Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, checks_options
 from lopub.evaluation.classifiers import CLASSIFIERS, LEAST_RECORDS, ClassifierScore, held_out, target_scores, thinned
 from lopub.evaluation.distance import Marginals, SetScore, WayScore, drawn_sets, marginals_of, mean, set_score
 from lopub.model.dependence import check_phi, threshold
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MOST_PAIRS = 20_000
 """All pairs of 200 attributes; of more, so many are drawn."""
@@ -44,7 +49,7 @@ class Edges:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluation:
+class Evaluation(Shown):
     """How far a synthetic table is from the real one."""
 
     n_real: int
@@ -69,6 +74,25 @@ class Evaluation:
     def dependent_independence(self) -> float | None:
         """What independence would be off by on those pairs."""
         return mean([score.product_of_real for score in self.dependent]) if self.dependent else None
+
+    def to_arrow(self) -> pa.Table:
+        """One row per set of attributes that was compared: how many they are, their AVD, and what independence would give."""
+        every = [(way.k, score) for way in self.ways for score in way.sets]
+        columns = {
+            "k": [k for k, _ in every],
+            "attributes": [", ".join(score.names) for _, score in every],
+            "avd": [score.avd for _, score in every],
+            "product_of_real": [score.product_of_real for _, score in every],
+        }
+        return pa.table(columns)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Mean AVD by the number of attributes, beside what independence would give."""
+        from lopub.pages.drawing import draw_bars  # loads matplotlib
+
+        labels = [f"{way.k} attribute{'s' * (way.k > 1)}" for way in self.ways]
+        bars = {"synthetic table": [way.mean for way in self.ways], "independence": [way.product_of_real for way in self.ways]}
+        return draw_bars(labels, bars, "mean AVD from the real table", ax)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, ready for JSON; numbers are not rounded."""

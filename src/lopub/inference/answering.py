@@ -30,7 +30,8 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: 
     parts, why = _covering(basis, asked)
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
-        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition))
+        beside = next((part.beside for part in parts if part.beside), "")
+        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside)
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)
@@ -67,7 +68,7 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
     for pair in combinations(range(len(asked.clique)), 2):
         if basis.n_covering((asked.clique[pair[0]], asked.clique[pair[1]])) and not any(set(pair) <= set(at) for at, _ in pieces):
             return why
-    whole = fitted(pieces, shape)
+    whole = fitted(pieces, shape, basis.reader.shared(basis, asked.clique, groupings))
     into = [own if finer is not own else _same(own) for own, finer in zip(asked.groupings, groupings, strict=True)]
     covariance = merged(whole.covariance.reshape(*shape, *shape), [*into, *into])
     joint = merged(whole.joint, into)

@@ -1,5 +1,6 @@
 """Answers to questions: a number with its interval, and how it came about."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -53,8 +54,8 @@ class Answer(Shown):
         return {
             "question": self.question,
             "estimate": self.estimate,
-            "low": self.low,
-            "high": self.high,
+            "low": _finite(self.low),
+            "high": _finite(self.high),
             "standard_error": self.standard_error,
             "n_informative": self.n_reports,
             "how": self.how,
@@ -93,6 +94,11 @@ class Answer(Shown):
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+def _finite(end: float | None) -> float | None:
+    """JSON knows no number for the end of a bin that has none."""
+    return None if end is None or math.isinf(end) else end
 
 
 _SCHEMA = pa.schema(

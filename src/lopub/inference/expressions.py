@@ -6,11 +6,14 @@
     comparison = name | name ["not"] "in" list | operand (comparator operand)+
     list       = "(" value {"," value} ")"
 
-A name that is not an identifier, or is one of the words above, stands in backquotes. A value is a number, a text in quotes,
-`true`, `false`, or `null` for no answer.
+A name that is not an identifier, or is one of the words above, stands in backquotes; a backquote in it is written twice. A value
+is a number, a text in quotes, `true`, `false`, or `null` for no answer. In a text, a backslash stands before a quote or another
+backslash; anywhere else it is itself.
 """
 
+import math
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -29,7 +32,7 @@ _TOKEN = re.compile(
     r"\s*(?:"
     r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))"
     r"|(?P<name>[^\W\d]\w*)"
-    r"|`(?P<quoted>[^`]*)`"
+    r"|`(?P<quoted>(?:[^`]|``)*)`"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<sign>==|!=|<>|<=|>=|[<>=(),\[\]])"
     r")",
@@ -40,6 +43,8 @@ _LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None,
 _SAME = {"=": "==", "<>": "!="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 COMPARATORS = frozenset(_TURNED)
+_HINTS = dict.fromkeys("&|!~", "; write and, or, not") | dict.fromkeys("'\"`", "; a quote is not closed")
+"""What may have been meant by a sign that is none of the language."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,13 @@ def parsed(text: str) -> Tree:
         raise DomainError(f"an expression may have {LONGEST:,} characters, got {len(text):,}")
     if not text.strip():
         raise DomainError("the expression is empty; write one such as age > 40")
-    return _Parser(text).whole()
+    return _Parser(unicodedata.normalize("NFC", text)).whole()
+
+
+def written(name: str) -> str:
+    """A name as it must be written in an expression."""
+    plain = re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS
+    return name if plain else f"`{name.replace('`', '``')}`"
 
 
 def comparisons(tree: Tree) -> Iterator[Atom]:
@@ -117,12 +128,23 @@ def _tokens(text: str) -> Iterator[_Token]:
     while at < end:
         found = _TOKEN.match(text, at)
         if found is None or found.lastgroup is None:
-            raise _mistake("there is a sign that means nothing here", text, at + len(text[at:]) - len(text[at:].lstrip()))
+            raise _meaningless(text, at)
         kind, own = found.lastgroup, found.group(found.lastgroup)
+        if kind == "quoted":
+            own = own.replace("``", "`")
         word = own.lower() if kind == "name" and own.lower() in _WORDS else ""
         yield _Token("word" if word else kind, word or own, found.start(found.lastgroup))
         at = found.end()
     yield _Token("end", "", end)
+
+
+def _meaningless(text: str, at: int) -> DomainError:
+    """A sign that is none of the language, with what may have been meant."""
+    rest = text[at:].lstrip()
+    hint = _HINTS.get(rest[:1], "")
+    if rest[:1] in tuple("-/.:@#+?*%") and at and text[at - 1].isalnum():
+        hint = "; a name with other signs than letters and digits stands in `backquotes`"
+    return _mistake(f"there is a sign that means nothing here{hint}", text, len(text) - len(rest))
 
 
 def _mistake(what: str, text: str, at: int) -> DomainError:
@@ -230,16 +252,20 @@ class _Parser:
         token = self._peek
         if token.kind in ("name", "quoted"):
             return self._take().text
+        if token.kind == "word" and token.text not in _LITERALS:
+            raise self._wrong(f"an attribute or a value is expected; an attribute called {token.text!r} stands in `backquotes`")
         return self._value("an attribute or a value")
 
     def _value(self, wanted: str = "a value") -> Literal:
         token = self._peek
-        if token.kind == "number" and len(token.text) <= LONGEST_NUMBER:
+        if token.kind == "number":
+            if len(token.text) > LONGEST_NUMBER or not math.isfinite(float(token.text)):
+                raise self._wrong("the number is too long, or too large")
             self._take()
             return Literal(float(token.text), token.text)
         if token.kind == "text":
             self._take()
-            plain = re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
+            plain = re.sub(r"""\\(['"\\])""", r"\1", token.text[1:-1])
             return Literal(plain, plain)
         if token.kind == "word" and token.text in _LITERALS:
             self._take()

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from lopub.collection.showing import MOST_SHOWN, Shown
 from lopub.contract.attribute import few
 from lopub.contract.domain import Attribute, Binned, Domain, Value
-from lopub.contract.texts import one_line
+from lopub.contract.texts import html_table, one_line
 from lopub.errors import DomainError, StoreError
 from lopub.files import write_whole
 
@@ -299,14 +298,12 @@ class JointDistribution(Shown):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in (*self.names, "probability", "95 % interval"))
-        body = ""
+        rows = []
         for values, probability, error in self._largest(MOST_SHOWN):
             low, high = interval(probability, error)
             shown = "" if np.isnan(error) else f"{low:.4f} to {high:.4f}"
-            cells = [*(value or "(missing)" for value in values), f"{probability:.4f}", shown]
-            body += f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>"
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            rows.append([*(value or "(missing)" for value in values), f"{probability:.4f}", shown])
+        return html_table((*self.names, "probability", "95 % interval"), rows)
 
 
 def _csv_rows(path: str | Path) -> list[list[str]]:

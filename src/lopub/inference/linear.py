@@ -67,6 +67,8 @@ class LinearPart:
     n_reports: int
     shares: Probabilities
     scatters: tuple[Scatter, ...]
+    beside: str = ""
+    """What else it rests on than the reports that cover all attributes."""
 
     def second(self, first: Probabilities, other: Probabilities) -> Probabilities:
         """E[t s | cell] for every cell of classes, where t and s weigh the cells of one report's reading so."""

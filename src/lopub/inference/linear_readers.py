@@ -1,6 +1,6 @@
 """How each form of reports, or of their counts, is read linearly: one function per form, which its `Reader` calls."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ from lopub.contract.mechanism import Channel
 from lopub.errors import DomainError, NeedsReports
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping, Groupings, LinearPart, cells_of, merged
+from lopub.inference.loglinear import Shared
+from lopub.inference.paired import PairedPart
 from lopub.laws import Bulk, bulk_of
 from lopub.laws.linear import (
     ClassReading,
@@ -25,11 +27,13 @@ from lopub.laws.linear import (
     own_bit_reading,
     own_bit_shares,
 )
+from lopub.laws.views import chance_of
 
 if TYPE_CHECKING:
     from lopub.inference.basis import Basis, Reports
     from lopub.inference.readers import Reader
 
+BESIDE = "and, from counts, how often each attribute has which bit among all reports that cover it"
 CHUNK = 2**16
 """Reports whose bits are spread out at once."""
 
@@ -45,11 +49,43 @@ def counted_pieces(reader: "Reader", basis: "Basis", clique: Clique, groupings: 
             with suppress(NeedsReports):
                 own = tuple(clique[axis] for axis in axes), [groupings[axis] for axis in axes]
                 for part in reader.linear(basis, *own):
-                    met |= set(axes)
-                    yield axes, part
+                    if not part.beside:  # what pairs have in common there is more than their reports
+                        met |= set(axes)
+                        yield axes, part
+
+
+def covers_three(basis: "Basis", clique: Clique) -> bool:
+    """Whether some view holds three attributes of a clique, so that its reports are in several pairs."""
+    sizes = basis.campaign.domain.sizes
+    return any(basis.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3))
+
+
+def shared_by(
+    whole: Callable[["Basis", Clique, Groupings], LinearPart], basis: "Basis", clique: Clique, groupings: Groupings
+) -> Shared | None:
+    """What pairs from counts alone have in common, where views hold three attributes. whole: what one report says of all."""
+    if basis.has_reports or not covers_three(basis, clique):
+        return None
+    rule, sizes = basis.campaign.view, basis.campaign.domain.sizes
+    return Shared(whole(basis, clique, groupings), lambda axes: chance_of(rule, sizes, tuple(clique[axis] for axis in axes)))
+
+
+def _usual_noise(counts: Counts, clique: Clique) -> int:
+    """That which most reports about two of the attributes have."""
+    found = {
+        noise: sum(counts.tables[pair, noise].n_reports for pair in combinations(clique, 2) if (pair, noise) in counts.tables)
+        for noise in sorted({noise for _, noise in counts.tables})
+    }
+    return max(found, key=lambda noise: found[noise])
 
 
 # ---- answers
+
+
+def whole_answer(basis: "Basis", clique: Clique, groupings: Groupings) -> LinearPart:
+    """What one report says that covers the clique."""
+    noise, evenly = _usual_noise(basis.counts, clique), product_of([grouping.sigma for grouping in groupings])
+    return _kept_part(basis.campaign, clique, noise, 1, evenly, groupings)
 
 
 def answer_parts(basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[LinearPart]:
@@ -84,8 +120,7 @@ def _seen(
 def answer_pieces(basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
     """Every part of the clique that some reports cover, and no more of it: from counts where no view covers three of it, else
     from reports. From counts alone, where views do, every pair; a report may then be in several."""
-    sizes = basis.campaign.domain.sizes
-    overlap = any(basis.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3))
+    overlap = covers_three(basis, clique)
     if overlap and basis.has_reports:
         return _exact_pieces(basis.as_reports(), clique, groupings)
     return _counted_answers(basis, clique, groupings, alone=not overlap)
@@ -188,6 +223,14 @@ def attribute_parts(basis: "Basis", clique: Clique, groupings: Groupings) -> Ite
         raise NeedsReports(f"counts hold attributes and pairs; {len(clique)} attributes together need the reports")
 
 
+def whole_bits(basis: "Basis", clique: Clique, groupings: Groupings) -> LinearPart:
+    """What one report says that covers the clique."""
+    noise = _usual_noise(basis.counts, clique)
+    readings = [_reading(basis.campaign, position, noise, own) for position, own in zip(clique, groupings, strict=True)]
+    evenly = product_of([grouping.sigma for grouping in groupings])
+    return LinearPart(1, evenly, tuple(reading.scatter for reading in readings))
+
+
 def _single_tables(basis: "Basis", position: int) -> dict[int, Table]:
     """How often each of an attribute's bits was a one, by noise. Reports are asked for this attribute alone."""
     found: dict[int, Table] = {}
@@ -210,19 +253,20 @@ def _reading(campaign: Campaign, position: int, noise: int, grouping: Grouping) 
 
 
 def _paired(counts: Counts, pair: Clique, noise: int, groupings: Groupings) -> LinearPart:
-    """The mean of u v' from how often two bits are ones together. Without the reports, how often each is a one must be known of
-    the same reports: of others, the errors of the two would not cancel."""
+    """The mean of u v' from how often two bits are ones together, and how often each is a one; see `paired` where that is known
+    of other reports, too."""
     both, singles = counts.tables[pair, noise], [counts.tables[(position,), noise] for position in pair]
-    if any(single.n_reports != both.n_reports for single in singles):
-        raise NeedsReports("counts do not tell which reports cover both attributes; this needs the reports")
-    n = both.n_reports
+    n, kept = both.n_reports, tuple(both.n_reports / single.n_reports for single in singles)
     first, second = (_reading(counts.campaign, p, noise, grouping) for p, grouping in zip(pair, groupings, strict=True))
-    alone = [one.gather @ (single.counts / n) for one, single in zip((first, second), singles, strict=True)]
+    alone = [one.gather @ (single.counts / single.n_reports) for one, single in zip((first, second), singles, strict=True)]
     together = first.gather @ (both.counts / n) @ second.gather.T
     shares = (
         np.outer(first.offset, second.offset) + np.outer(alone[0], second.offset) + np.outer(first.offset, alone[1]) + together
     )
-    return LinearPart(n, shares, (first.scatter, second.scatter))
+    scatters = first.scatter, second.scatter
+    if kept == (1, 1):
+        return LinearPart(n, shares, scatters)
+    return PairedPart(n, shares, scatters, BESIDE, (kept[0], kept[1]), (first.offset, second.offset))
 
 
 def _read_parts(reports: "Reports", clique: Clique, groupings: Groupings, *, whole: bool = True) -> Iterator[Piece]:

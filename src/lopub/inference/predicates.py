@@ -12,10 +12,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.attribute import few
-from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Domain, IntegerRange
+from lopub.contract.attribute import NOT_APPLICABLE, few
+from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Dated, Domain, IntegerRange
 from lopub.errors import DomainError
-from lopub.inference.expressions import Atom, Conjunction, Literal, Negation, Tree, comparisons
+from lopub.inference.expressions import Atom, Conjunction, Literal, Negation, Tree, comparisons, written
 from lopub.inference.joint import Probabilities, product_of
 from lopub.inference.linear import Grouping
 
@@ -62,7 +62,7 @@ def position_of(domain: Domain, name: str) -> int:
     if name in domain:
         return domain.position(name)
     if near := _nearest(name, domain.names):
-        raise DomainError(f"there is no attribute {_shown(name)}; did you mean {near!r}?")
+        raise DomainError(f"there is no attribute {_shown(name)}; did you mean {written(near)}?")
     raise DomainError(f"there is no attribute {_shown(name)}; the {len(domain)} attributes are {few(domain.names)}")
 
 
@@ -149,7 +149,7 @@ class _Pieces:
             return _Pieces._of_bins(attribute, asked)
         ends = np.full(n, np.nan)
         if isinstance(attribute, IntegerRange):
-            ends[: n - attribute.missing] = np.arange(attribute.minimum, attribute.maximum + 1)
+            ends[: len(attribute.answer_texts)] = np.arange(attribute.minimum, attribute.maximum + 1)
         return _Pieces(attribute, np.arange(n), np.ones(n), ends, ())
 
     @staticmethod
@@ -157,14 +157,18 @@ class _Pieces:
         edges = np.array(attribute.bounds)
         numbers = [v.value for c in asked if c.sign in ("<", "<=", ">", ">=") for v in c.values if isinstance(v.value, float)]
         cuts = sorted({x for x in numbers if edges[0] < x < edges[-1]} - set(attribute.bounds))
+        _check_ends(attribute, cuts)
         ends = np.array(sorted({*attribute.bounds[1:], *cuts}))
         starts = np.concatenate([[edges[0]], ends[:-1]])
         owners = np.searchsorted(edges, ends) - 1
-        shares = (ends - starts) / np.diff(edges)[owners]
+        shares = np.ones(len(ends))
+        cut = np.bincount(owners)[owners] > 1
+        shares[cut] = ((ends - starts)[cut]) / np.diff(edges)[owners][cut]
         texts = [_even(attribute, int(np.searchsorted(edges, cut)) - 1) for cut in cuts]
         texts += [_at_edge(attribute, c) for c in asked if _asks_at_edge(attribute, c)]
-        if attribute.missing:
-            owners, shares, ends = np.append(owners, attribute.size - 1), np.append(shares, 1.0), np.append(ends, np.nan)
+        others = np.arange(len(attribute.answer_texts), attribute.size)  # a missing answer, or none that applies
+        owners, shares = np.append(owners, others), np.append(shares, np.ones(len(others)))
+        ends = np.append(ends, np.full(len(others), np.nan))
         return _Pieces(attribute, owners, shares, ends, tuple(dict.fromkeys(texts)))
 
     def holds(self, comparison: Atom) -> Truth:
@@ -194,13 +198,22 @@ class _Pieces:
             if isinstance(attribute, Binned):  # a piece ends where it is cut, and that number belongs to it
                 sign = {"<": "<=", ">=": ">"}.get(sign, sign)
         else:
-            answered = self.owners < attribute.size - attribute.missing
+            answered = self.owners < len(attribute.answer_texts)
             places, limit = np.where(answered, self.owners.astype(np.float64), np.nan), float(_index(attribute, value))
         compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[sign]
         held: Truth = compare(places, limit)  # nothing holds of NaN
         if isinstance(attribute, Binned) and sign == ">" and limit <= attribute.bounds[0]:
             held = ~np.isnan(places)
         return held
+
+
+def _check_ends(attribute: Binned, cuts: Sequence[float]) -> None:
+    """In a bin without an end, nobody knows how numbers are spread."""
+    known = [bound for bound in attribute.bounds if np.isfinite(bound)]
+    for cut in cuts:
+        if not known[0] <= cut <= known[-1]:
+            side, edge = ("below", known[0]) if cut < known[0] else ("above", known[-1])
+            raise DomainError(f"attribute {attribute.name!r} is one bin {side} {edge:g}, so nothing is known about {cut:g}")
 
 
 def _even(attribute: Binned, number: int) -> str:
@@ -220,9 +233,10 @@ def _at_edge(attribute: Binned, comparison: Atom) -> str:
 
 def _index(attribute: Attribute, value: Literal) -> int:
     """The candidate that a value stands for; one that is not there gets the nearest that is."""
-    if value.value is None and not attribute.missing:
-        raise DomainError(f"attribute {attribute.name!r} is answered by everybody, so null is none of its values")
-    if isinstance(attribute, Binned) and value.value is not None and value.text not in attribute.answer_texts:
+    if not value.text and not attribute.missing:
+        whom, hint = (" whom it concerns", f"; for all others, ask for {NOT_APPLICABLE!r}") if attribute.only_if else ("", "")
+        raise DomainError(f"attribute {attribute.name!r} is answered by everybody{whom}, so null is none of its values{hint}")
+    if isinstance(attribute, Binned) and value.value is not None and value.text not in attribute.texts:
         shown = _nearest(value.text, attribute.answer_texts) or attribute.answer_texts[0]
         raise DomainError(
             f"attribute {attribute.name!r} is known in bins; ask for a range with <= and >, or for a bin such as {shown!r}"
@@ -230,16 +244,24 @@ def _index(attribute: Attribute, value: Literal) -> int:
     try:
         return attribute.index(attribute.parse(_whole_text(attribute, value)))
     except DomainError as error:
-        near = _nearest(value.text, attribute.answer_texts) if value.text else None
+        texts = attribute.answer_texts
+        if isinstance(attribute, Dated) and attribute.ordered:
+            raise DomainError(
+                f"attribute {attribute.name!r} has no value {_shown(value.text)}; it has {texts[0]} to {texts[-1]}"
+            ) from None
+        near = _nearest(value.text, texts) if value.text else None
         if near is None or isinstance(attribute, IntegerRange):
             raise DomainError(f"{error}, got {_shown(value.text)}") from None
         raise DomainError(f"attribute {attribute.name!r} has no value {_shown(value.text)}; did you mean {near!r}?") from None
 
 
 def _whole_text(attribute: Attribute, value: Literal) -> str:
-    """A value as it stands in tables: 40.0 is 40 where whole numbers are asked for."""
-    if isinstance(attribute, IntegerRange) and isinstance(value.value, float) and value.value.is_integer():
-        return str(int(value.value))
+    """A value as it stands in tables: 40.0 is 40 where whole numbers are asked for, and 7 is 07 where hours are."""
+    if isinstance(value.value, float) and value.value.is_integer():
+        if isinstance(attribute, IntegerRange):
+            return str(int(value.value))
+        if isinstance(attribute, Dated) and attribute.period == "hour":
+            return f"{int(value.value):02}"
     return value.text
 
 

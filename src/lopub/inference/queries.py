@@ -55,8 +55,10 @@ class Asking(ABC):
         """The mean of a number among those who answered; with `given`, among those of whom that holds. A number that is known in
         bins is taken at the middle of its bin; the interval reaches as far as numbers may lie within their bins."""
         attribute = self._number(name)
-        asked, axis, whole = self._among_answered(attribute, given)
         ends = _ends(attribute)
+        if not np.isfinite([ends[0][0], ends[1][-1]]).all():
+            raise DomainError(f"attribute {name!r} has a bin without an end, so its mean cannot be known; ask for a quantile")
+        asked, axis, whole = self._among_answered(attribute, given)
         lowest, highest = (whole * _along(asked, axis, _padded(attribute, own)) for own in ends)
 
         def among(found: Findings) -> Estimate:
@@ -75,7 +77,7 @@ class Asking(ABC):
         attribute = self._number(name)
         asked, axis, whole = self._among_answered(attribute, given)
         numbers = np.arange(attribute.size)
-        upto = [whole * _along(asked, axis, numbers <= end) for end in range(attribute.size - attribute.missing - 1)]
+        upto = [whole * _along(asked, axis, numbers <= end) for end in range(len(attribute.answer_texts) - 1)]
 
         def among(found: Findings) -> Estimate:
             return _quantile(attribute, level, [found.share_among(weights, whole) for weights in upto])
@@ -120,8 +122,9 @@ class Asking(ABC):
         if isinstance(found, str):
             return _refused(text, asked, found)
         if condition is not None and not found.is_known(condition):
-            return _refused(text, asked, TOO_RARE, found.n_reports)
-        return _answer(text, asked, found, tell(found))
+            return _refused(text, asked, _why_unknown(condition), found.n_reports)
+        told = tell(found)
+        return _answer(text, asked, found, told) if np.isfinite(told.value) else _refused(text, asked, BEYOND, found.n_reports)
 
     def _axis(self, asked: Question, name: str) -> int:
         return asked.clique.index(position_of(self.asked_domain, name))
@@ -147,10 +150,16 @@ class Asking(ABC):
         asked = question([] if given is None else [parsed(given)], self.asked_domain, [attribute.name])
         axis, shape = self._axis(asked, attribute.name), tuple(own.n_classes for own in asked.groupings)
         whole = np.ones(shape) if given is None else asked.weights[0]
-        return asked, axis, whole * _along(asked, axis, np.arange(attribute.size) < attribute.size - attribute.missing)
+        return asked, axis, whole * _along(asked, axis, np.arange(attribute.size) < len(attribute.answer_texts))
 
 
 TOO_RARE = "the condition's probability is within three standard errors of zero, so that nothing can be said about such people"
+CONTRADICTORY = "the condition contradicts itself, so that nobody has it"
+BEYOND = "it lies in a bin without an end, of which nothing more is known"
+
+
+def _why_unknown(condition: Probabilities) -> str:
+    return TOO_RARE if condition.any() else CONTRADICTORY
 
 
 def _among(given: str | None) -> str:
@@ -197,7 +206,7 @@ def _cell(
     if given is None:
         return _answer(text, asked, found, found.share(weights))
     if not found.is_known(whole):
-        return _refused(text, asked, TOO_RARE, found.n_reports)
+        return _refused(text, asked, _why_unknown(whole), found.n_reports)
     return _answer(text, asked, found, found.share_among(weights, whole))
 
 
@@ -213,8 +222,8 @@ def _ends(attribute: Number) -> tuple[Probabilities, Probabilities]:
 
 
 def _padded(attribute: Number, ends: Probabilities) -> Probabilities:
-    """A missing answer counts nowhere."""
-    return np.append(ends, 0.0) if attribute.missing else ends
+    """What is no answer counts nowhere."""
+    return np.append(ends, np.zeros(attribute.size - len(ends)))
 
 
 def _assuming(answer: Answer, attribute: Number, what: str) -> Answer:
@@ -227,7 +236,8 @@ def _quantile(attribute: Number, level: float, upto: Sequence[Estimate]) -> Esti
     shares = np.maximum.accumulate([0.0, *(one.value for one in upto), 1.0])
     at = min(int(np.searchsorted(shares[1:], level - ROUNDING)), len(below) - 1)
     inside = (level - shares[at]) / max(shares[at + 1] - shares[at], ROUNDING)
-    value = float(below[at] + min(max(inside, 0.0), 1.0) * (above[at] - below[at]))
+    width = above[at] - below[at]
+    value = float(below[at] + min(max(inside, 0.0), 1.0) * width) if np.isfinite(width) else np.nan
     if any(np.isnan(one.low) for one in upto):
         return Estimate(value, np.nan, np.nan, np.nan)
     reached = np.array([*(one.high for one in upto), 1.0]) >= level - ROUNDING

@@ -35,6 +35,8 @@ class Estimate:
 
 def share(pooled: Pooled, weights: Probabilities) -> Estimate:
     """The share of people of which something holds. weights: of every cell, how much of it that is."""
+    if weights.min() == weights.max():  # of all people, or of none, whatever they answered
+        return Estimate(float(weights.min()), 0.0, float(weights.min()), float(weights.max()))
     found, second = float((weights * pooled.shares).sum()), pooled.second(weights, weights)
     inside, outside = _mean(second, pooled, weights), _mean(second, pooled, 1 - weights)
     variance = outside + (inside - outside) * X - pooled.inverse * X**2

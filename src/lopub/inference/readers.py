@@ -30,8 +30,12 @@ from lopub.inference.linear_readers import (
     attribute_parts,
     attribute_pieces,
     counted_pieces,
+    shared_by,
     view_parts,
+    whole_answer,
+    whole_bits,
 )
+from lopub.inference.loglinear import Shared
 from lopub.inference.screening import gain_bounds
 from lopub.inference.spread import free_covariance
 from lopub.laws import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, bulk_of
@@ -114,6 +118,10 @@ class Reader(ABC):
         several pieces, unless whole views were counted."""
         return counted_pieces(self, basis, clique, groupings)
 
+    def shared(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Shared | None:
+        """What pieces have in common where a report may be in several; None where each is in one."""
+        return None
+
     def covariance(self, basis: "Basis", position: int, marginal: Probabilities) -> Probabilities:
         """Of a marginal's shares. From counts of jointly randomized bits, and where views have too many cells for their
         information, that of the linear estimate, which is the wider one."""
@@ -176,6 +184,9 @@ class AnswerReader(Reader):
 
     def pieces(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Iterator[Piece]:
         return answer_pieces(basis, clique, groupings)
+
+    def shared(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Shared | None:
+        return shared_by(whole_answer, basis, clique, groupings)
 
     def gain_bounds(self, basis: "Basis", pairs: Sequence[Clique]) -> Probabilities:
         positions = sorted({position for pair in pairs for position in pair})
@@ -299,6 +310,9 @@ class AttributeReader(Reader):
         return (
             attribute_pieces(basis.as_reports(), clique, groupings) if has_reports else super().pieces(basis, clique, groupings)
         )
+
+    def shared(self, basis: "Basis", clique: Clique, groupings: Groupings) -> Shared | None:
+        return shared_by(whole_bits, basis, clique, groupings)
 
 
 def _views_by_part(batch: ReportBatch, clique: Clique) -> dict[Clique, list[int]]:

@@ -39,6 +39,41 @@ def fill_bernoulli(result: NDArray[np.uint64], units: np.uint64, pool: NDArray[n
 
 
 @compiled
+def fill_bernoulli_seeded(
+    result: NDArray[np.uint64], units: np.uint64, state: NDArray[np.uint64], pool: int, planes: int
+) -> None:
+    """The words that `fill_bernoulli` makes of the words of an SFC64, drawn here and not ahead: in half the time.
+
+    state: the generator's, moved on in place. pool: words of a pool at most; planes: words of a pool for each word to come. What
+    is left of a pool is thrown away, as it is there.
+    """
+    a, b, c, counter = state[0], state[1], state[2], state[3]
+    i = 0
+    while i < len(result):
+        left = min(pool, planes * (len(result) - i) + MOST_PLANES)
+        while left > 0:
+            fills = i < len(result) and left >= MOST_PLANES
+            ones = np.uint64(0)
+            undecided = np.uint64(0xFFFFFFFFFFFFFFFF)
+            rest = units
+            while left > 0 and (not fills or (undecided and rest)):
+                drawn = a + b + counter
+                counter += np.uint64(1)
+                a = b ^ (b >> np.uint64(11))
+                b = c + (c << np.uint64(3))
+                c = ((c << np.uint64(24)) | (c >> np.uint64(40))) + drawn
+                left -= 1
+                if rest >> np.uint64(63):
+                    ones |= undecided & drawn
+                undecided &= ~drawn
+                rest <<= np.uint64(1)
+            if fills:
+                result[i] = ones
+                i += 1
+    state[0], state[1], state[2], state[3] = a, b, c, counter
+
+
+@compiled
 def lay_codes(payload: NDArray[np.uint64], codes: NDArray[np.uint64], inputs: NDArray[np.int64], first: int) -> None:
     """Exclusive-or each report's words, from word `first` on, with the code words of its candidate."""
     for i in range(len(inputs)):

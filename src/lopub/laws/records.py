@@ -12,6 +12,8 @@ from lopub.laws.compiling import compiled
 
 Inputs = list[NDArray[np.int64]]
 """One array a block: the candidate of every report."""
+MOST_TABLED = 2**16
+"""Keys below this, which are all masks of 16 attributes, are looked up in a table, without loading a compiler."""
 MOST_MET = 2**12
 """Distinct rows that are numbered without sorting, a power of two: their table stays in the processor's first caches."""
 
@@ -43,9 +45,9 @@ class Records:
 
     def inputs(self, rows: NDArray[np.int64], view: Clique) -> Inputs:
         """The candidate that goes into each block of a view, for the records on these rows, which have it."""
-        own = self.codes[rows][:, list(view)]
         if not self.campaign.jointly:
-            return [own[:, place].astype(np.int64) for place in range(len(view))]
+            return [self.codes[:, position][rows].astype(np.int64) for position in view]
+        own = self.codes[rows][:, list(view)]
         sizes = tuple(self.campaign.domain.sizes[position] for position in view)
         return [cell_numbers(own, np.ones(own.shape, dtype=bool), sizes)]
 
@@ -79,6 +81,10 @@ def distinct_rows(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[n
 
 def distinct_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """What `np.unique` gives, without sorting where few are distinct, as views are."""
+    if int(keys.max(initial=0)) < MOST_TABLED:
+        met_before = np.zeros(MOST_TABLED, dtype=bool)
+        met_before[keys] = True
+        return np.flatnonzero(met_before).astype(np.uint64), (np.cumsum(met_before) - 1)[keys]
     met, places = np.empty(MOST_MET, dtype=np.uint64), np.empty(len(keys), dtype=np.int64)
     n_met = _number(keys, met, np.full(4 * MOST_MET, -1, dtype=np.int64), places)
     if n_met < 0:

@@ -1,14 +1,19 @@
 """Vectorised draws of views, with the law of the client's."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lopub.contract.domain import Clique
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.contract.view.walk import Lists, questions_of
 from lopub.laws.draws import DrawnWords, RandomWords, uniform_below, words
+
+N_DRAWN = 20_000
+"""Views from which a chance is learnt."""
 
 Mask = NDArray[np.bool_]
 """shape (n, n_attributes): which attributes each report covers."""
@@ -23,6 +28,17 @@ MANY: dict[str, Many] = {}
 def draw_masks(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:
     """Views of n reports, drawn without looking at any record."""
     return MANY.get(rule.kind, _one_by_one)(rule, sizes, n, source)
+
+
+def chance_of(rule: ViewRule, sizes: tuple[int, ...], clique: Clique) -> float:
+    """The chance that a view holds all of these attributes; as often as among drawn views where nobody can compute it."""
+    exact = rule.coverage(clique, sizes)
+    return float(_drawn(rule, sizes)[:, list(clique)].all(axis=1).mean()) if exact is None else exact
+
+
+@lru_cache(maxsize=8)
+def _drawn(rule: ViewRule, sizes: tuple[int, ...]) -> Mask:
+    return draw_masks(rule, sizes, N_DRAWN, np.random.PCG64(0))
 
 
 def _one_by_one(rule: ViewRule, sizes: tuple[int, ...], n: int, source: RandomWords) -> Mask:

@@ -129,16 +129,16 @@ def gain_graph(
     return DependencyGraph(n_attributes, "held-out gain", edges, dict(gains), least, n_known=len(known))
 
 
-def least_gain(gains: Collection[float]) -> float:
+def least_gain(gains: Collection[float], false_share: float = FALSE_SHARE) -> float:
     """The gain from which pairs count as dependent: 3 nats, or more where so many pairs were looked at that chance alone would
     bring many of them that far.
 
     If two attributes are independent, e^gain on held-out reports is at most 1 on average. The largest k of m gains are then
-    taken, k as large as possible, if each is at least log(m / (k FALSE_SHARE)): the rule for e-values of Wang and Ramdas (2022),
+    taken, k as large as possible, if each is at least log(m / (k false_share)): the rule for e-values of Wang and Ramdas (2022),
     which bounds the share of false ones. It asks for more where there is little to be found and for 3 nats where there is much.
     """
     descending = np.sort(np.fromiter(gains, dtype=np.float64, count=len(gains)))[::-1]
-    asked = np.maximum(LEAST_GAIN, np.log(len(descending) / (FALSE_SHARE * np.arange(1, len(descending) + 1))))
+    asked = np.maximum(LEAST_GAIN, np.log(len(descending) / (false_share * np.arange(1, len(descending) + 1))))
     reached = np.flatnonzero(descending >= asked)
     last = reached[-1] if len(reached) else 0
     return float(asked[last]) if len(asked) else LEAST_GAIN

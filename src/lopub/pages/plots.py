@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lopub.pages.drawing import cut, draw_graph, short
 
 INK, FAINT, FIRST, SECOND = "#010101", "#020202", "#030303", "#040404"
 """Stand-ins, replaced by the page's variables once the picture is drawn."""
@@ -33,7 +35,6 @@ MOST_LABELS = 60
 MOST_NODES = 60
 """Attributes, or cliques, that can be told apart in a drawing."""
 MOST_POINTS = 2000
-LABEL_LENGTH = 24
 MARKERS = "osD^v<>PX*"
 
 
@@ -66,73 +67,51 @@ def _svg(figure: Any, name: str, description: str) -> str:
     return re.sub(r"<svg[^>]*>", lambda _: head, text, count=1)
 
 
-def _short(label: str) -> str:
-    label = label.replace("$", r"\$")  # otherwise taken for a formula
-    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+CELL, CHARACTER, MARGIN = 16, 5.4, 8
+"""Of a heat map, in units of its picture: the side of a field, the width of a letter, the space beside labels."""
+FAINTEST = 0.18
+"""Of a field's colour: what is there can be seen, however weak, on light and on dark."""
 
 
 def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str) -> str:
-    """A square of colours; NaN stays empty. scale: what the colours mean."""
-    import matplotlib as mpl
+    """A square of fields, each the fuller the larger its value, in the page's colour; NaN stays empty. scale: the values' unit,
+    which is shown with the value of a field that is pointed at."""
+    most = float(np.nanmax(values, initial=0.0)) or 1.0
+    shown = [escape(cut(label)) for label in labels]
+    side = CHARACTER * max(len(cut(label)) for label in labels) + MARGIN
+    width = side + CELL * len(labels) + MARGIN
+    fields = "".join(
+        f'<rect x="{side + CELL * b:g}" y="{side + CELL * a:g}" width="{CELL - 1}" height="{CELL - 1}"'
+        f' fill-opacity="{FAINTEST + (1 - FAINTEST) * values[a, b] / most:.3f}">'
+        f"<title>{shown[a]} – {shown[b]}: {values[a, b]:.3g} {escape(scale)}</title></rect>"
+        for a, b in np.argwhere(~np.isnan(values)).tolist()
+    )
+    middle, end = side + CELL / 2 + 3, side - 4
+    rows = "".join(f'<text x="{end:g}" y="{middle + CELL * at:g}" text-anchor="end">{one}</text>' for at, one in enumerate(shown))
+    columns = "".join(
+        f'<text transform="translate({middle + CELL * at:g} {end:g}) rotate(-90)">{one}</text>' for at, one in enumerate(shown)
+    )
+    return (
+        f'<svg id="{name}" class="heat" role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {width:g}"'
+        f' style="max-width:{1.4 * width:g}px;min-width:{min(width, 700):g}px" xmlns="http://www.w3.org/2000/svg">'
+        f"{fields}{rows}{columns}</svg>"
+    )
 
-    n = len(labels)
-    side = min(3.2 + 0.22 * n, 9.0)
-    with _figure(side + 0.6, side) as figure:
-        axes = figure.add_subplot()
-        image = axes.imshow(np.ma.masked_invalid(values), cmap=mpl.colormaps["viridis"], interpolation="nearest")
-        if n <= MOST_LABELS:
-            axes.set_xticks(range(n), [_short(label) for label in labels], rotation=90)
-            axes.set_yticks(range(n), [_short(label) for label in labels])
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.8)
-        bar.set_label(scale)
-        bar.outline.set_visible(False)
-        return _svg(figure, name, description)
 
-
-def graph(labels: Sequence[str], edges: Mapping[tuple[int, int], float], *, name: str, description: str) -> str:
-    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line."""
-    order = _round_order(len(labels), edges)
-    angle = {node: 2 * np.pi * place / max(len(order), 1) for place, node in enumerate(order)}
-    strongest = max(edges.values(), default=1.0) or 1.0
+def graph(
+    labels: Sequence[str],
+    edges: Mapping[tuple[int, int], float],
+    *,
+    name: str,
+    description: str,
+    faint: Collection[tuple[int, int]] = (),
+) -> str:
+    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
+    drawn dashed."""
     side = min(4.5 + 0.06 * len(labels), 8.0)
     with _figure(side + 1.5, side) as figure:
-        axes = figure.add_subplot()
-        for (a, b), strength in sorted(edges.items(), key=lambda item: (item[1], item[0])):
-            ends = np.array([[np.cos(angle[node]), np.sin(angle[node])] for node in (a, b)])
-            width = 0.6 + 4 * (strength / strongest) ** 0.5
-            axes.plot(ends[:, 0], ends[:, 1], color=FIRST, linewidth=width, alpha=0.55, solid_capstyle="round")
-        for node, label in enumerate(labels):
-            x, y = np.cos(angle[node]), np.sin(angle[node])
-            axes.plot([x], [y], "o", color=INK, markersize=5)
-            turn = np.degrees(angle[node])
-            left = 90 < turn < 270
-            axes.text(
-                1.06 * x,
-                1.06 * y,
-                _short(label),
-                rotation=turn + 180 if left else turn,
-                rotation_mode="anchor",
-                ha="right" if left else "left",
-                va="center",
-            )
-        axes.set(xlim=(-1.7, 1.7), ylim=(-1.6, 1.6), aspect="equal")
-        axes.axis("off")
+        draw_graph(figure.add_subplot(), labels, edges, ink=INK, line=FIRST, faint=faint)
         return _svg(figure, name, description)
-
-
-def _round_order(n: int, edges: Mapping[tuple[int, int], float]) -> list[int]:
-    """A walk that goes from each attribute to the one it depends on most, so that lines stay short."""
-    left: set[int] = set(range(n))
-    order: list[int] = []
-    strength = {**edges, **{(b, a): value for (a, b), value in edges.items()}}
-    while left:
-        near = [node for node in sorted(left) if order and (order[-1], node) in strength]
-        chosen = max(near, key=lambda node: (strength[order[-1], node], -node)) if near else min(left)
-        order.append(chosen)
-        left.remove(chosen)
-    return order
 
 
 def tree(labels: Sequence[str], parents: Sequence[int | None], *, name: str, description: str) -> str:
@@ -147,7 +126,7 @@ def tree(labels: Sequence[str], parents: Sequence[int | None], *, name: str, des
                 axes.plot([place[parent], place[node]], [-depth[parent], -depth[node]], color=FAINT, linewidth=1.5, zorder=1)
         for node, label in enumerate(labels):
             box = {"boxstyle": "round,pad=0.4", "facecolor": SECOND, "edgecolor": FAINT}
-            shown = "\n".join(_short(line) for line in label.split("\n"))
+            shown = "\n".join(short(line) for line in label.split("\n"))
             axes.text(place[node], -depth[node], shown, ha="center", va="center", bbox=box, zorder=2, fontsize=8)
         axes.set(xlim=(-0.7, max(place) + 0.7), ylim=(-max(depth) - 0.6, 0.6))
         axes.axis("off")

@@ -13,8 +13,8 @@ from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Codes, Dataset, t
 from lopub.contract.domain import NOT_APPLICABLE, Binned
 from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
-from lopub.release.render.html import report_html
 from lopub.release.render.package import package_files
+from lopub.release.render.report_page import report_html
 from lopub.release.render.tables import as_json, estimates
 from lopub.release.stages import Publication
 
@@ -47,12 +47,15 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "lopub": __version__,
-        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon},
+        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon}
+        | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}),
         "reports": {
             "accepted": publication.n_reports,
             "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},
             "first_slot": publication.first_slot,
             "last_slot": publication.last_slot,
+            "withdrawn": publication.origin.n_withdrawn,
+            "simulated": publication.origin.is_simulated,
         },
         "settings": {
             "method": settings.estimator.name,

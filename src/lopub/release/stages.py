@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow as pa
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
@@ -36,11 +37,15 @@ from lopub.model.dependence import (
 )
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
+from lopub.release.findings import Findings, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
 from lopub.release.rules import cells_of_rules, default_cap, known_edges
 from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 FIT_ROWS = 200_000
 """Records that stand for the model where it is compared with the reports."""
@@ -73,10 +78,14 @@ class Publication(Shown):
     statistics: tuple[Statistic, ...]
     """Means and quantiles of numeric attributes."""
     fit: tuple[FitRow, ...]
+    findings: Findings
+    """Which dependences are sure enough to be stated."""
     margins: tuple[tuple[str, ...], ...]
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    origin: Origin
+    """What readers should know of where the reports come from."""
     counts: Counts | None = None
     """The counts of the reports, unless they are left out."""
 
@@ -97,6 +106,12 @@ class Publication(Shown):
         """The attributes, in the order in which they count."""
         return tuple(marginal.names[0] for marginal in self.marginals)
 
+    @property
+    def dependences(self) -> dict[Pair, float]:
+        """The edges that the model kept, with their strength in nats."""
+        dropped = set(self.dropped)
+        return {edge: self.graph.strengths.get(edge, 0.0) for edge in self.graph.edges if edge not in dropped}
+
     @cached_property
     def wording(self) -> Wording:
         """The campaign's texts in the language of the pages."""
@@ -105,6 +120,12 @@ class Publication(Shown):
     def to_arrow(self) -> pa.Table:
         """The first synthetic table."""
         return self.synthetic.to_arrow()
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Which attributes depend on each other: the stronger, the wider the line."""
+        from lopub.pages.drawing import draw_dependence  # loads matplotlib
+
+        return draw_dependence(self.names, self.dependences, ax)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a directory with the synthetic tables, all estimates, a report and a manifest, whole or not at all; the same
@@ -213,9 +234,11 @@ def published(
         model=model,
         copies=copies,
         statistics=tuple(_statistics(study, marginals)),
+        findings=findings_of(study, graph, pairs, told),
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        origin=data.origin,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
+from lopub.collection.origin import PLAIN, Origin
+from lopub.collection.showing import MOST_SHOWN, Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
-from lopub.contract.texts import one_line
-from lopub.errors import DomainError, Reason
+from lopub.contract.texts import html_table, one_line
+from lopub.errors import CampaignError, DomainError, Reason
 from lopub.laws import bulk_of
 from lopub.laws.folds import digests_of, folds_of
 from lopub.laws.packed import Packed
@@ -31,12 +34,13 @@ class BlockBits:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReportBatch:
+class ReportBatch(Shown):
     """Well-formed reports of one campaign, in the order in which they came.
 
     ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
     view_index: shape (n,), each report's place in `views`.
     refused: how many reports were left out on reading, by reason. n_repeated: how many because the same report was there already.
+    origin: what readers should know of where they come from.
     """
 
     campaign: Campaign
@@ -47,6 +51,7 @@ class ReportBatch:
     payloads: Packed
     refused: Mapping[Reason, int] = field(default_factory=dict)
     n_repeated: int = 0
+    origin: Origin = PLAIN
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,13 +61,25 @@ class ReportBatch:
         facts = [repr(self.campaign.terms.name), f"{len(self):,} reports", f"{len(self.views):,} views"]
         return one_line(self, *facts, *([f"{refused:,} refused"] if refused else []))
 
+    def to_arrow(self) -> pa.Table:
+        """One row per report, as in Parquet files: id, slot, view and payload, the bytes that were sent."""
+        from lopub.collection.batch.report_files import reports_table  # the files know the batch, not the other way round
+
+        return reports_table(self)
+
+    def _repr_html_(self) -> str:
+        """How many reports cover what; bytes say nothing to people."""
+        names, largest = self.campaign.domain.names, Counter(self.view_index.tolist()).most_common(MOST_SHOWN)
+        rows = [(", ".join(names[position] for position in self.views[number]), f"{n:,}") for number, n in largest]
+        return html_table((repr(self),), ()) + html_table(("view", "reports"), rows)
+
     @staticmethod
     def load(path: str | Path, campaign: Campaign | None = None) -> "ReportBatch":
         """All reports of a file, Parquet or framed; those that are refused are counted by reason.
 
         campaign: the one that the file must be of; a Parquet file brings its own, a framed file needs it.
         """
-        from lopub.collection.batch.report_files import load_reports  # the files know the batch, not the other way round
+        from lopub.collection.batch.report_files import load_reports
 
         return load_reports(path, campaign)
 
@@ -81,7 +98,17 @@ class ReportBatch:
             views=self.views,
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
+            origin=self.origin,
         )
+
+    def of_round(self, name: str | int) -> Self:
+        """The reports of one round of a campaign that repeats. name: the first day of the round, or how it begins, such as
+        2026-11; or its slot."""
+        schedule = self.campaign.terms.schedule
+        if schedule is None or schedule.repeat is None:
+            raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
+        slot = schedule.round_named(name) if isinstance(name, str) else name
+        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:
@@ -100,6 +127,7 @@ class ReportBatch:
         """The reports of batches as they come, repeated ones too; each batch is let go before the next one comes."""
         first = next(batches)
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
+        origin = first.origin
         ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
         data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
         place = {view: i for i, view in enumerate(first.views)}
@@ -111,6 +139,7 @@ class ReportBatch:
                 raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
             n_repeated += batch.n_repeated
+            origin += batch.origin
             ids.add(batch.ids)
             slots.add(batch.slots)
             data.add(batch.payloads.bytes_used)
@@ -128,6 +157,7 @@ class ReportBatch:
             payloads=Packed.from_lengths(data.rows, lengths.rows),
             refused=refused,
             n_repeated=n_repeated,
+            origin=origin,
         )
 
     @classmethod
@@ -256,13 +286,18 @@ class ReportBatch:
 
 
 class GrowingColumn:
-    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice."""
+    """An array that grows at its end. The system moves a large one without copying it, so that nothing is held twice.
+
+    The first rows are copied when the first others come: most batches are the only ones.
+    """
 
     def __init__(self, rows: NDArray[Any]) -> None:
-        self.rows = rows.copy()
+        self.rows, self._is_own = rows, False
 
     def add(self, rows: NDArray[Any]) -> None:
         """Put more rows behind those that there are."""
+        if not self._is_own:
+            self.rows, self._is_own = self.rows.copy(), True
         n = len(self.rows)
         self.rows.resize((n + len(rows), *self.rows.shape[1:]), refcheck=False)
         self.rows[n:] = rows

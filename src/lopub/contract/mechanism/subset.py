@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 from lopub.contract.budget import UNIT, float_up, log_up
@@ -44,6 +45,10 @@ class SubsetChannel(Channel):
         return self.holding_units + (self.n_candidates - self.subset_size) * UNIT
 
     def law(self) -> Law:
+        return self._law
+
+    @cached_property
+    def _law(self) -> Law:
         w, others = self.subset_size, self.n_candidates - 1
         p = Fraction(self.holding_units, self.all_units)
         q = (p * (w - 1) + (1 - p) * w) / others

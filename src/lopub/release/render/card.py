@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lopub import __version__
-from lopub.contract.budget import epsilon_warning
 from lopub.contract.domain import Pair, Question
-from lopub.contract.wording import Wording
+from lopub.contract.wording import Wording, lifetime_in_words, weakness
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import LEAST_GAIN
 from lopub.release.render.wording import (
@@ -148,9 +147,9 @@ def _privacy(publication: Publication) -> list[str]:
         " epsilons add up; conclusions about everybody that the published statistics allow."
     )
     each = "Of one attribute, all other answers being the same, the whole report reveals at most:"
-    weak = epsilon_warning(campaign.loss)
+    weak, in_all = weakness(campaign), lifetime_in_words(campaign)
     warning = [f"Beware: {weak}."] if weak else []
-    return [promise, *warning, limits, each, _table(["attribute", "epsilon"], rows)]
+    return [promise, *([in_all] if in_all else []), *warning, limits, each, _table(["attribute", "epsilon"], rows)]
 
 
 def _making(publication: Publication) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from lopub import __version__
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
-from lopub.contract.terms import EPOCH
+from lopub.contract.schedule import EPOCH
 from lopub.release.stages import Publication
 
 PAPER = (

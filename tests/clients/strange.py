@@ -252,9 +252,9 @@ def change(rng: random.Random, holder: Json, key: Json) -> None:
     if way == "gone":
         del holder[key]
     elif way == "more" and isinstance(holder, dict):
-        holder[
-            rng.choice(["zzz", "title", "onlyIf", "none", "repeat", "language", "01", "2", "description", "retention_days"])
-        ] = rng.choice(SCALARS)
+        holder[rng.choice(["zzz", "title", "onlyIf", "none", "language", "01", "2", "description", "retention_days"])] = (
+            rng.choice(SCALARS)
+        )
     elif way == "twice" and isinstance(holder, list):
         holder.append(value)
     elif way == "near" and isinstance(value, int) and not isinstance(value, bool):
@@ -262,4 +262,4 @@ def change(rng: random.Random, holder: Json, key: Json) -> None:
     elif way == "near" and isinstance(value, str):
         holder[key] = value + rng.choice(["0", " ", "x", ".0"])
     else:
-        holder[key] = rng.choice(SCALARS)
+        holder[key] = "weekly" if key == "repeat" else rng.choice(SCALARS)  # rounds have rules of their own

@@ -6,9 +6,11 @@ import os
 import random
 from typing import Any
 
+import pytest
 import strange
 from javascript import FOLDER, agreeing, build_for_tests, needs_node, node
 
+import heavy
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.randomness import Randomness
@@ -86,6 +88,11 @@ def test_damaged_campaigns_are_refused_for_the_same_reason():
         (strange.damaged(rng, rng.choice(good)), None, 0, b"") for _ in range(N_DAMAGED)
     ]
     assert differences(cases)[:3] == []
+
+
+@pytest.mark.skipif(not FULL, reason="runs with LOPUB_FULL=1")
+def test_campaigns_made_to_be_slow_are_refused_for_the_same_reason():
+    assert differences([(make(), None, 0, b"") for make in heavy.HEAVY.values()]) == []
 
 
 def vectors(name: str) -> list[dict[str, Any]]:

@@ -65,11 +65,12 @@ export class Campaign {
   private constructor(bytes: Uint8Array, expectedId?: string) {
     this.id = hex(sha256(bytes));
     if (expectedId !== undefined && this.id !== expectedId.toLowerCase()) refuse("id");
-    const members = new Members(valueOf(bytes), "format"), format = members.integer("format");
+    const value = valueOf(bytes), members = new Members(value, "format"), format = members.integer("format");
     members.need(format === 1 || format === 2);
     members.reason = "schema";
     this.domain = new Domain(members.members("schema"));
-    if (format !== this.domain.format) refuse("format");
+    const { schedule } = value as { readonly schedule?: { readonly repeat?: Json } };
+    if (format !== this.domain.format || typeof schedule?.repeat === "object") refuse("format"); // rounds are not known here yet
     members.reason = "view";
     const privacy = members.members("privacy"), claim = privacy.text("epsilon"), randomize = privacy.text("randomize");
     this.jointly = randomize === "jointly";
@@ -189,10 +190,10 @@ function termsOf(members: Members): Terms {
   const terms = {
     name: members.text("name"), title: optional("title"), description: optional("description"), consent: optional("consent"), licence: optional("licence"),
     language: members.written("language", "en"), minReports: members.written("min_reports", 1), retentionDays: members.optional("retention_days", 0),
-    translations: mapped(members, "translations", (value) => translationOf(members.inner(value))),
+    translations: mapped(members, "translations", (value) => translationOf(members.inner(value)), MOST_TRANSLATIONS),
     schedule: members.has("schedule") ? scheduleOf(members.members("schedule")) : undefined,
   };
-  members.need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && terms.minReports > 0 && terms.retentionDays >= 0 && terms.translations.size <= MOST_TRANSLATIONS);
+  members.need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && terms.minReports > 0 && terms.retentionDays >= 0);
   members.need([terms.language, ...terms.translations.keys()].every((tag) => LANGUAGE.test(tag)));
   return terms;
 }
@@ -205,11 +206,12 @@ function scheduleOf(members: Members): Schedule {
 }
 
 /** An object that is left out where it is empty. */
-function mapped<T>(members: Members, key: string, read: (value: Json) => T): Map<string, T> {
+function mapped<T>(members: Members, key: string, read: (value: Json) => T, most = Infinity): Map<string, T> {
   if (!members.has(key)) return new Map();
-  const found = members.members(key).every(read);
-  members.note(found.size > 0);
-  return found;
+  const inner = members.members(key);
+  members.need(inner.size <= most); // before any is read
+  members.note(inner.size > 0);
+  return inner.every(read);
 }
 
 function translationOf(members: Members): Translation {

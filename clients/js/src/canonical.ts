@@ -53,6 +53,10 @@ export class Members {
     this._left = new Map(Object.entries(value as object));
   }
 
+  get size(): number {
+    return this._left.size;
+  }
+
   get isSpeltRight(): boolean {
     return this._spelling.isRight;
   }
@@ -136,6 +140,6 @@ export class Members {
   }
 
   done(): void {
-    this.need(!this._left.size);
+    this.need(!this.size);
   }
 }

@@ -44,12 +44,13 @@ const MOST_HASHED_BYTES = 2 ** 25;
 
 /** The parts one behind the other, each after its length. */
 function prefixed(parts: readonly string[]): Uint8Array {
-  return Uint8Array.from(
-    parts.flatMap((part) => {
-      const bytes = utf8(part), n = bytes.length;
-      return [n >> 24, n >> 16, n >> 8, n, ...bytes];
-    }),
-  );
+  const each = parts.map(utf8), bytes = new Uint8Array(sum(each.map(({ length }) => 4 + length))), view = new DataView(bytes.buffer);
+  each.reduce((at, part) => {
+    view.setUint32(at, part.length);
+    bytes.set(part, at + 4);
+    return at + 4 + part.length;
+  }, 0);
+  return bytes;
 }
 
 /** The distinct positions of one candidate, in the order in which they are found (section 6). */

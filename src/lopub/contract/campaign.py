@@ -85,10 +85,8 @@ class Campaign:
             raise CampaignError(f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few")
         if self.terms.min_reports * min(weights) < FEWEST_ALIKE * sum(weights):
             needed = -(-FEWEST_ALIKE * sum(weights) // min(weights))
-            raise CampaignError(
-                f"min_reports must be at least {needed:,} in mode permanent, so that {FEWEST_ALIKE} devices or more share every"
-                f" view, got {self.terms.min_reports:,}"
-            )
+            alike = f"so that {FEWEST_ALIKE} devices or more share every view, got {self.terms.min_reports:,}"
+            raise CampaignError(f"min_reports must be at least {needed:,} in mode permanent, {alike}")
 
     def _check_layers(self) -> None:
         """Two layers of noise where one of them is kept, and nowhere else."""

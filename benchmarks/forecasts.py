@@ -9,7 +9,7 @@ tables: what is forecast for people like those of surveys, beside simulations of
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -40,10 +40,10 @@ def simulated(design, crowd: Population, people: int, epsilon: float, pairs, see
     return float(np.mean([r.share_error for r in runs])), float(np.mean([r.pair_error for r in runs])), runs[0].n_people
 
 
-def of_questionnaires() -> Iterator[list]:
+def of_questionnaires(numbers: Iterable[int] = range(N_QUESTIONNAIRES)) -> Iterator[list]:
     head = ["number", "questions", "largest", "epsilon", "people", "design", "shares", "simulated_shares", "shares_ratio"]
     yield [*head, "pairs", "simulated_pairs", "pairs_ratio", "planning_seconds"]
-    for number in range(N_QUESTIONNAIRES):
+    for number in numbers:
         rng = np.random.default_rng([18, number])
         domain = questionnaire(rng)
         epsilon, people = round(float(np.exp(rng.uniform(np.log(0.5), np.log(16)))), 2), int(10 ** rng.uniform(3, 6))
@@ -53,7 +53,7 @@ def of_questionnaires() -> Iterator[list]:
         shares, together, n = simulated(found.best.design, found.population, people, epsilon, pairs, range(1, 1 + N_SEEDS))
         forecast = found.best.forecast
         if n < people:  # too many to be simulated: compared where they were
-            found_there = next(one for one in found.planner.outlooks(epsilon) if one.design == found.best.design)
+            found_there = next(one for one in found.planner.outlooks(epsilon, people) if one.design == found.best.design)
             forecast = found_there.at(n)
         chosen = np.isin(np.arange(len(found.pairs)), np.arange(len(found.pairs))[:: max(1, len(found.pairs) // 50)])
         expected = float(np.mean(forecast.pair_errors[chosen])) if len(found.pairs) else forecast.shares

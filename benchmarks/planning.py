@@ -31,6 +31,7 @@ from lopub.forecast.outlook import crowd_of
 from lopub.inference import Study
 from lopub.laws.designs import Design
 from lopub.planning import tried
+from lopub.planning.planner import MOST_PEOPLE
 from lopub.planning.trial import campaign_for
 
 EPSILONS = (1, 2, 4, 8, 16, 24)
@@ -38,11 +39,14 @@ TABLES = ("nltcs", "retail", "adult", "tpce")
 N_PAIRS = 40
 N_PEOPLE = 15_000
 """Random records of each table that the grid is simulated on."""
+HOPELESS = 1.5
+"""Plans whose forecast for the table is beyond this factor of the best forecast are not simulated: none is that far off."""
 NEAR = 1.15
 """Plans within this factor of the best after one seed are simulated again."""
 FIRST, MORE = 11, (12, 13)
-FRESH = range(21, 27)
-"""Seeds that the best and the two plans are compared with: the least of many noisy errors looks better than it is."""
+FRESH, FEWEST_FRESH, SURE = range(21, 61), 6, 0.015
+"""Seeds that the best and the two plans are compared with: the least of many noisy errors looks better than it is. They are drawn
+until the standard error of their ratios is below SURE."""
 LONGEST_APART = 5
 """Attributes of a view, randomized separately, that a simulation can afford."""
 TO_THE_END = {"tolerance": 1e-8, "most_evaluations": 20_000}
@@ -60,9 +64,10 @@ def grid(name: str, epsilon: float) -> list:
     known, usual = (plan(crowd.domain, people=N_PEOPLE, epsilon=epsilon, population=one) for one in (crowd, None))
     d = len(crowd.domain)
     designs = [
-        option.design
-        for option in known.options
-        if option.design.jointly or (option.design.view.n_alike(d) or d) <= LONGEST_APART
+        one.design
+        for one in known.planner.outlooks(epsilon, MOST_PEOPLE)  # also those that the planner holds back
+        if (one.design.jointly or (one.design.view.n_alike(d) or d) <= LONGEST_APART)
+        and one.at(N_PEOPLE).pairs <= HOPELESS * known.error
     ]
     errors = {design: [simulated(design, crowd, epsilon, FIRST, pairs)] for design in designs}
     least = min(runs[0] for runs in errors.values())
@@ -70,14 +75,24 @@ def grid(name: str, epsilon: float) -> list:
         errors.setdefault(design, [])
         errors[design] += [simulated(design, crowd, epsilon, seed, pairs) for seed in MORE]
     best = min((one for one in designs if len(errors[one]) > 1), key=lambda one: np.mean(errors[one]))
-    found = {
-        one: float(np.mean([simulated(one, crowd, epsilon, seed, pairs) for seed in FRESH]))
-        for one in {best, known.best.design, usual.best.design}
-    }
+    found, n_fresh = compared(dict.fromkeys((best, known.best.design, usual.best.design)), crowd, epsilon, pairs)
     least = min(found.values())
     return [name, epsilon, len(designs), str(best), found[best], str(known.best.design), found[known.best.design] / least,
             str(usual.best.design), found[usual.best.design] / least, known.error / found[known.best.design],
-            usual.error / found[usual.best.design]]  # fmt: skip
+            usual.error / found[usual.best.design], n_fresh]  # fmt: skip
+
+
+def compared(designs, crowd: Population, epsilon: float, pairs) -> tuple[dict[Design, float], int]:
+    """Mean errors on fresh seeds, the same for all, and how many seeds it took."""
+    runs: dict[Design, list[float]] = {one: [] for one in designs}
+    for n, seed in enumerate(FRESH, 1):
+        for one, errors in runs.items():
+            errors.append(simulated(one, crowd, epsilon, seed, pairs))
+        first = np.array(next(iter(runs.values())))
+        unsure = [np.std(np.array(errors) / first.mean() - first / first.mean()) / np.sqrt(n) for errors in runs.values()]
+        if n >= FEWEST_FRESH and max(unsure) < SURE:
+            break
+    return {one: float(np.mean(errors)) for one, errors in runs.items()}, n
 
 
 def sampled(name: str) -> Dataset:
@@ -144,7 +159,7 @@ def main(what: list[str]) -> None:
         with open(RESULTS, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             head = ["table", "epsilon", "designs", "best", "best_error", "known", "known_ratio", "usual", "usual_ratio"]
-            writer.writerow([*head, "known_forecast_ratio", "usual_forecast_ratio"])
+            writer.writerow([*head, "known_forecast_ratio", "usual_forecast_ratio", "seeds"])
             writer.writerows(row for row in kept if row[0] not in chosen)
             for name in chosen:
                 for epsilon in EPSILONS:

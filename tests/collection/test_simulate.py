@@ -139,6 +139,7 @@ def urandom(monkeypatch: pytest.MonkeyPatch) -> random.Random:
     stream = random.Random(SEED)
     monkeypatch.setattr(os, "urandom", stream.randbytes)
     monkeypatch.delattr(np.random, "SFC64")
+    monkeypatch.setattr(draws, "SFC64", Path)  # which nothing can be drawn from
     monkeypatch.delattr(np.random, "SeedSequence")
     return stream
 

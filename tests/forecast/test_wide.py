@@ -97,7 +97,7 @@ def test_nothing_is_written_where_the_summary_fails(tmp_path: Path, monkeypatch:
     draft = {"name": "t", "schema": {"fields": [{"name": name, "type": "boolean"} for name in "ab"]}}
     (tmp_path / "draft.json").write_text(json.dumps(draft))
     (tmp_path / "people.csv").write_text("a,b\ntrue,false\nfalse,true\n")
-    monkeypatch.setattr("lopub.cli.campaign.expected_error", lambda _: 1 / 0)
+    monkeypatch.setattr("lopub.cli.campaign.expected_error", lambda *_, **__: 1 / 0)
     monkeypatch.chdir(tmp_path)
     for command, file in (("make", "draft.json"), ("infer", "people.csv")):
         with pytest.raises(ZeroDivisionError):

@@ -22,6 +22,7 @@ from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
 from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.errors import CampaignError, DomainError
+from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
@@ -97,6 +98,18 @@ Jointly = Annotated[
 ]
 
 
+People = Annotated[
+    int | None,
+    typer.Option(
+        "--people",
+        metavar="N",
+        help=f"How many people answer: what the forecast is for ({REFERENCE_PEOPLE:,} unless given), and with --epsilon alone the"
+        f" choice, too ({CHOICE_PEOPLE:,} unless given).",
+        min=1,
+        show_default=False,
+    ),
+]
+
 LEAK_WARNING = (
     "warning: these candidates were learnt from the table's own rows; if the rows are private, the list is itself a leak."
     " Use it for backtests, and draw up a real campaign from public knowledge (`lopub campaign make`)."
@@ -142,6 +155,7 @@ def make(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    people: People = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -159,7 +173,7 @@ def make(
     privacy = (epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly, lifetime_epsilon)
     request = request_of(*privacy)
     domain, terms = draft_from_file(draft)
-    write(make_campaign(domain, terms, request), output, as_json=as_json, force=force)
+    write(made(domain, terms, request, people), output, people, open_choice=request.is_open, as_json=as_json, force=force)
 
 
 @app.command()
@@ -187,6 +201,7 @@ def infer(
     mechanism: MechanismName = None,
     view: ViewText = None,
     jointly: Jointly = None,
+    people: People = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -211,14 +226,33 @@ def infer(
     else:
         natural: Order = "natural" if order == "natural" else "appearance"
         domain = infer_domain(table_file, columns=chosen, order=natural, most_candidates=most_candidates, n_bins=bins)
-    campaign = make_campaign(domain, Terms(name=name_of(table_file)), request)
+    campaign = made(domain, Terms(name=name_of(table_file)), request, people)
     learnt = [LEAK_WARNING] if domain_file is None else []
-    write(campaign, output, as_json=as_json, force=force, warnings=learnt)
+    write(campaign, output, people, open_choice=request.is_open, as_json=as_json, force=force, warnings=learnt)
 
 
-def write(campaign: Campaign, output: Path, *, as_json: bool, force: bool, warnings: Sequence[str] = ()) -> None:
-    """Write a new campaign, and show what it is; warnings come once there is something to be warned of."""
-    summary = summary_of(campaign)  # before anything is written
+def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | None) -> Campaign:
+    """As requested; for so many people and an epsilon alone, what `lopub plan` takes for them."""
+    if people is None or not request.is_open:
+        return make_campaign(domain, terms, request)
+    from lopub.planning import plan  # here: it takes a moment, and most commands do without
+
+    return plan(domain, people=people, epsilon=float(request.budget)).campaign(terms)
+
+
+def write(
+    campaign: Campaign,
+    output: Path,
+    people: int | None,
+    *,
+    open_choice: bool,
+    as_json: bool,
+    force: bool,
+    warnings: Sequence[str] = (),
+) -> None:
+    """Write a new campaign, and show what it is; warnings come once there is something to be warned of. open_choice: whether
+    mechanism and view were left to us."""
+    summary = summary_of(campaign, people, chosen=open_choice)  # before anything is written
     campaign.save(output, force=force)
     for warning in warnings:
         note(warning)
@@ -242,7 +276,7 @@ def name_of(path: Path) -> str:
 
 
 @app.command()
-def show(path: CampaignFile, language: Language = None, as_json: AsJson = False) -> None:
+def show(path: CampaignFile, language: Language = None, people: People = None, as_json: AsJson = False) -> None:
     """Show what a campaign asks, how much a report reveals at most, and how long it is.
 
     Example: `lopub campaign show campaign.json`
@@ -255,7 +289,7 @@ def show(path: CampaignFile, language: Language = None, as_json: AsJson = False)
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
-    fields, summary = fields_of(wording), summary_of(campaign)
+    fields, summary = fields_of(wording), summary_of(campaign, people)
     if told := language_told(wording, wanted):
         note(told)
     out.print(fields)
@@ -352,12 +386,16 @@ def values_in_short(texts: tuple[str, ...]) -> str:
     return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
 
 
-def expected_error(campaign: Campaign) -> str:
-    """What to expect of people like those of surveys, by the model that `lopub plan` goes by."""
-    forecast = outlook_of(campaign).at(REFERENCE_PEOPLE)
-    said = f"off by {forecast.shares:.3f} on average with {REFERENCE_PEOPLE:,} people"
+def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
+    """What to expect of people like those of surveys, by the model that `lopub plan` goes by. chosen: whether the choice was just
+    made."""
+    n = people or REFERENCE_PEOPLE
+    forecast = outlook_of(campaign).at(n)
+    said = f"off by {forecast.shares:.3f} on average with {n:,} people"
     pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
-    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`)"
+    choice = f"; the choice is for {CHOICE_PEOPLE:,} people" if chosen and people is None else ""
+    own = "; --people N takes your own number" if people is None else ""
+    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`){choice}{own}"
 
 
 def exposure(campaign: Campaign) -> str | None:
@@ -369,8 +407,8 @@ def exposure(campaign: Campaign) -> str | None:
     return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
 
 
-def summary_of(campaign: Campaign) -> Table:
-    """The totals: what a steward decides by."""
+def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:
+    """The totals: what a steward decides by. chosen: whether mechanism and view were just chosen."""
     how = "jointly, as one block with the whole budget" if campaign.jointly else "separately, each with its share of the budget"
     rows = {
         "campaign": f"{campaign.terms.name}  {campaign.id[:16]}…",
@@ -378,7 +416,7 @@ def summary_of(campaign: Campaign) -> Table:
         "view": f"{campaign.view}, randomized {how}",
         "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
         **({"in all rounds": in_all} if (in_all := lifetime_in_words(campaign)) else {}),
-        "expected": expected_error(campaign),
+        "expected": expected_error(campaign, people, chosen=chosen),
         "report": f"at most {campaign.longest_report:,} bytes",
         "min_reports": f"{campaign.terms.min_reports:,}",
     }

@@ -12,7 +12,7 @@ from lopub.cli.outputs import check_file
 from lopub.collection.dataset import Dataset
 from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain
+from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.wording import weakness
 from lopub.errors import CampaignError, DomainError, TooFewReports
@@ -28,6 +28,16 @@ from lopub.planning.rounds import RoundOption, round_options
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
+WORDS = {
+    "subset": "a report lists several answers, the true one more likely among them",
+    "direct": "a report gives one answer, the true one or any other by chance",
+    "unary": "a report says yes or no to every answer, often wrongly",
+    "hashed": "a report names a random group of answers that the true one is more likely to be in",
+    "sample": "so many questions per person, drawn at random",
+    "fill": "as many questions per person as have so many combined answers",
+    "jointly": "the answers of one report are randomized as one, with the whole epsilon",
+    "separately": "each answer of a report is randomized with its share of epsilon",
+}
 IMPORTANT = 4.0
 """How much more an important attribute matters."""
 MOST_APART = 0.005
@@ -141,17 +151,38 @@ def plan(
         campaign.save(output, force=force)
     if html is not None:
         write_whole(html, page.encode(), force=force)
+    plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
         rounds: dict[str, Any] = {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
         print_json(document | rounds | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         print_plan(found, advised)
         print_rounds(in_rounds)
+        if output is None:
+            say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
     if warning := weakness(campaign):
         note(f"warning: {warning}")
     for file in (output, html):
         if file is not None and not as_json:
             say(f"written: {file}")
+
+
+def next_step(path: Path, found: Plan, *, plain: bool) -> str:
+    """How to get the campaign. plain: whether nothing was asked for that `lopub campaign make` does not know."""
+    said = "add -o campaign.json to write this campaign"
+    if not plain:
+        return said
+    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {found.people} -o campaign.json"
+    return f"{said}; `{same}` makes the same one"
+
+
+def is_finished(path: Path) -> bool:
+    """Whether the questions come from a finished campaign, which is not made again."""
+    try:
+        draft_from_file(path)
+    except FinishedCampaign:
+        return True
+    return False
 
 
 def _known(value: float | None) -> float:
@@ -196,14 +227,16 @@ def population_of(domain: Domain, table_file: Path | None, margins: list[Path], 
 
 
 def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[str, float]:
-    """age=3 -> {"age": 3.0}; and of important attributes, IMPORTANT."""
+    """age=3 -> {"age": 3.0}; and of important attributes, IMPORTANT. The name of a list stands for all its options."""
     names = [name.strip() for text in important for name in text.split(",") if name.strip()]
-    domain.positions(names)
     try:
         own = {name: float(value) for name, value in (text.rsplit("=", 1) for text in texts)}
     except ValueError:
         raise typer.BadParameter("--weight takes ATTRIBUTE=NUMBER, as in age=3") from None
-    return dict.fromkeys(names, IMPORTANT) | own
+    lists = {one.name: [option.name for option in one.options] for one in domain.questions if isinstance(one, TickList)}
+    found = {part: value for name, value in (dict.fromkeys(names, IMPORTANT) | own).items() for part in lists.get(name, [name])}
+    domain.positions(list(found))
+    return found
 
 
 def described(found: Plan, advised: list[Advice]) -> dict[str, Any]:
@@ -304,6 +337,13 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
         out.print(values)
     for one in advised:
         say(f"advice: {one.text}")
+    say(f"{'; '.join(explained(found))}; more in docs/choosing.md")
+
+
+def explained(found: Plan) -> list[str]:
+    """What the words in the table of choices mean, those that are in it."""
+    shown = " ".join(option.label(found.domain.sizes) for option in found.options[:N_SHOWN])
+    return [f"{word}: {meaning}" for word, meaning in WORDS.items() if word in shown.replace(",", " ").replace(":", " ").split()]
 
 
 def _options(found: Plan) -> Table:

@@ -110,8 +110,8 @@ class Dataset(Shown):
         if missing:
             # Without a single name that fits, the first line of a csv table may be somebody's record.
             told = is_parquet or len(missing) < len(domain)
-            listed = f"its columns are {', '.join(table.column_names[:12])}" if told else NO_HEADER
-            raise DomainError(f"{path} has no column {', '.join(map(repr, missing[:12]))}; {listed}")
+            listed = f"its columns are {_some(table.column_names)}" if told else NO_HEADER
+            raise DomainError(f"{path} has no column {_some(list(map(repr, missing)))}; {listed}")
         columns = [table[name] for name in domain.names]
         if coded is None:
             coded = not is_parquet and looks_coded(columns, domain)
@@ -159,6 +159,16 @@ class Dataset(Shown):
         """The records as plain texts; a missing answer is the empty one."""
         texts = {a.name: pa.array(a.texts, pa.string()) for a in self.domain}
         return pa.table({name: own.take(pa.array(self.codes[:, i])) for i, (name, own) in enumerate(texts.items())})
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    """The first few; how many more there are.
+
+    >>> _some(["a", "b", "c"], most=2)
+    'a, b … (3 in all)'
+    """
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} … ({len(names)} in all)"
 
 
 def write_csv(file: IO[bytes] | gzip.GzipFile, tables: Iterator[pa.Table]) -> None:

@@ -8,7 +8,7 @@ of its two sides'.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
@@ -77,19 +77,27 @@ class DesignNoise:
         if not covers:
             return None
         n_cells = math.prod(self.sizes[position] for position in clique)
-        total, spread = 0.0, np.zeros_like(cells)
-        for cover in covers:
-            own = np.minimum(self._of_view(cover, clique, n_cells, cells, sides), LARGEST_NOISE)
-            weight = 1 / min(self._mean_noise(cover, clique, n_cells), LARGEST_NOISE)
-            total, spread = total + cover.chance * weight, spread + cover.chance * weight**2 * own
-        return np.minimum(spread / total**2, LARGEST_NOISE) if total > 0 else None
+        weights = [1 / min(self._mean_noise(cover, clique, n_cells), LARGEST_NOISE) for cover in covers]
+        total = sum(cover.chance * weight for cover, weight in zip(covers, weights, strict=True))
+        if total <= 0:
+            return None
+        parts = [cover.chance * weight**2 / total**2 for cover, weight in zip(covers, weights, strict=True)]
+        spread = self._spread_jointly(covers, parts, n_cells, cells) if self.design.jointly else np.zeros_like(cells)
+        if not self.design.jointly:
+            for cover, part in zip(covers, parts, strict=True):
+                spread = spread + part * np.minimum(self._spread_apart(cover, clique, sides), LARGEST_NOISE)
+        return np.minimum(spread, LARGEST_NOISE)
 
-    def _of_view(
-        self, cover: Cover, clique: Clique, n_cells: int, cells: Probabilities, sides: Sequence[Probabilities]
+    def _spread_jointly(
+        self, covers: Sequence[Cover], parts: Sequence[float], n_cells: int, cells: Probabilities
     ) -> Probabilities:
-        if self.design.jointly:
-            alpha, beta = self._jointly(cover, n_cells)
-            return alpha + beta * cells
+        """Every view's alpha + beta P, each by its part."""
+        noises = [self._jointly(cover, n_cells) for cover in covers]
+        alpha = sum(part * min(a, LARGEST_NOISE) for part, (a, _) in zip(parts, noises, strict=True))
+        beta = sum(part * min(b, LARGEST_NOISE) for part, (_, b) in zip(parts, noises, strict=True))
+        return alpha + beta * cells
+
+    def _spread_apart(self, cover: Cover, clique: Clique, sides: Sequence[Probabilities]) -> Probabilities:
         own = [a + b * shares for (a, b), shares in zip(self._apart(cover, clique), sides, strict=True)]
         return own[0] if len(own) == 1 else np.asarray(own[0] * own[1], dtype=np.float64)
 
@@ -153,15 +161,42 @@ def _covers(design: Design, sizes: Sizes, concentrations: Sequence[float]) -> Ca
         for position in view:
             holders[position].add(number)
 
+    alike = _mean_chances(drawn, sizes) if design.view.by_size else {}
+    kinds = [_kind(view, (), sizes, concentrations) for view, _ in drawn]
+
     def covers(clique: Clique) -> list[Cover]:
         numbers = sorted(set.intersection(*(holders[position] for position in clique)))
         found = Counter[tuple[int, int, float]]()
+        own = math.prod(concentrations[position] for position in clique)
         for number in numbers:
-            view, chance = drawn[number]
-            found[_kind(view, clique, sizes, concentrations)] += chance  # type: ignore[assignment]
-        return [Cover(chance, *kind) for kind, chance in found.items()]
+            n_cells, n_blocks, every = kinds[number]
+            found[n_cells, n_blocks, round(every / own, 2)] += drawn[number][1]  # type: ignore[assignment]
+        total = sum(found.values())
+        scale = alike[_sizes_of(clique, sizes)] / total if alike and total else 1.0  # drawn views hold some a little too often
+        return [Cover(chance * scale, *kind) for kind, chance in found.items()]
 
     return covers
+
+
+def _sizes_of(clique: Clique, sizes: Sizes) -> tuple[int, ...]:
+    return tuple(sorted(sizes[position] for position in clique))
+
+
+def _mean_chances(drawn: Sequence[tuple[Clique, float]], sizes: Sizes) -> dict[tuple[int, ...], float]:
+    """How often drawn views hold one attribute, or two, of these sizes: the mean over all such attributes."""
+    found = Counter[tuple[int, ...]]()
+    for view, chance in drawn:
+        for kind, n in _n_cliques(Counter(sizes[position] for position in view)).items():
+            found[kind] += chance * n  # type: ignore[assignment]
+    every = _n_cliques(Counter(sizes))
+    return {kind: total / every[kind] for kind, total in found.items()}
+
+
+def _n_cliques(of_size: Mapping[int, int]) -> dict[tuple[int, ...], int]:
+    """Among so many attributes of each size, how many single ones and pairs of each sizes there are."""
+    found: dict[tuple[int, ...], int] = {(a,): n for a, n in of_size.items()}
+    found |= {(a, b): of_size[a] * of_size[b] for a, b in combinations(sorted(of_size), 2)}
+    return found | {(a, a): n * (n - 1) // 2 for a, n in of_size.items() if n > 1}
 
 
 def _kind(view: Clique, clique: Clique, sizes: Sizes, concentrations: Sequence[float]) -> tuple[int, int, float]:
@@ -197,7 +232,7 @@ def _by_size(
     of_size = Counter(sizes)
 
     def covers(clique: Clique) -> list[Cover]:
-        kind = tuple(sorted(sizes[position] for position in clique))
+        kind = _sizes_of(clique, sizes)
         n_alike: float = of_size[kind[0]]
         if len(kind) == 2:
             n_alike *= (of_size[kind[1]] - 1) / 2 if kind[0] == kind[1] else of_size[kind[1]]

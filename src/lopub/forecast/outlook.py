@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Pair
 from lopub.forecast.noise import DesignNoise, Laws, design_of, laws_at, laws_of
-from lopub.forecast.population import DEPENDENCES, Population, Probabilities
+from lopub.forecast.population import DEPENDENCES, LOADINGS, Population, Probabilities
 from lopub.forecast.risk import Pairs, pair_errors, share_errors
 from lopub.laws.designs import Design
 
@@ -25,6 +25,9 @@ MOST_PAIRS = 100
 """Pairs that a forecast looks at, picked evenly, those that matter more the more often."""
 MOST_GROUPS, MOST_GROUPS_OF_TABLE = 16, 48
 """Candidates of an attribute that are told apart; of more, those with similar shares are taken together."""
+UNSEEN = 1.15
+"""By what dependence that no report covers is taken to be larger, where nobody knows its strength: a collection that cannot see
+it has to be better by that much. With it, one question a person is chosen where public tables bear it out."""
 ACCURACY = 0.25
 """Nineteen of twenty forecasts were within this of simulations (`benchmarks/forecasts.py`)."""
 
@@ -111,6 +114,12 @@ class Crowd:
         sizes = np.array(self.population.domain.sizes, dtype=np.float64) - 1
         return sizes[self.sides[0]] * sizes[self.sides[1]]
 
+    @cached_property
+    def reach(self) -> Probabilities:
+        """AVD between independence and the most dependent table with a pair's shares, at most."""
+        mixed = 1 - 1 / np.array(self.concentrations)
+        return np.minimum(mixed[self.sides[0]], mixed[self.sides[1]])
+
 
 @lru_cache(maxsize=64)
 def crowd_of(population: Population, weights: tuple[float, ...] | None = None) -> Crowd:
@@ -136,7 +145,8 @@ class Outlook:
             return Forecast(people, singles.errors, none, none, none, crowd.weights, none)
         found = pair_errors(self._pairs, people, self._about_shares(singles.variances))
         first, second = (singles.errors[side] for side in crowd.sides)
-        most = np.minimum(1 - (1 - first) * (1 - second) + crowd.independence, 1.0)  # beyond which two wrong shares cannot lead
+        unseen = self._pairs.unseen * crowd.independence
+        most = np.minimum(1 - (1 - first) * (1 - second) + unseen, 1.0)  # beyond which two wrong shares cannot lead
         errors, blind = np.minimum(found.errors, most), np.minimum(found.blind, most)
         return Forecast(people, singles.errors, errors, blind, np.minimum(found.bias, errors), crowd.weights, crowd.pair_weights)
 
@@ -153,7 +163,9 @@ class Outlook:
     def _pairs(self) -> Pairs:
         rows = [self._pair(pair, truth) for pair, truth in zip(self.crowd.pairs, self.crowd.truths, strict=True)]
         noise, own = (_padded([row[i] for row in rows]) for i in (0, 1))
-        return Pairs(*self.crowd.tables, noise, own, self.crowd.freedom)
+        unseen = UNSEEN if self.crowd.population.dependence in LOADINGS else 1.0
+        crowd = self.crowd
+        return Pairs(*crowd.tables, noise, own, crowd.freedom, crowd.reach, self._noise.shrinks_shares, unseen)
 
     def _pair(self, pair: Pair, truth: Probabilities) -> tuple[Probabilities, Probabilities]:
         """Noise of one person, and the part of it that shares do not know better."""
@@ -229,7 +241,7 @@ def _groups(population: Population, position: int) -> Group:
 def _grouped_pair(population: Population, pair: Clique, first: Group, second: Group) -> Probabilities:
     """The shares of a pair's cells, of one cell of each two groups."""
     times = np.outer(first.times, second.times)
-    if population.table is None:
+    if population.has_closed_form(pair):
         tilts = [
             np.bincount(g.members, weights=population.tilts[p]) / g.times for p, g in zip(pair, (first, second), strict=True)
         ]

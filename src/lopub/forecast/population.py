@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +19,13 @@ from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
 from lopub.collection.showing import Shown
-from lopub.contract.domain import Categorical, Clique, Domain
+from lopub.contract.domain import Categorical, Clique, Domain, TickList
 from lopub.errors import DomainError
 from lopub.inference.agreement import Agreement
 from lopub.laws.questionnaire import conformed
 
 Probabilities = NDArray[np.float64]
+Item = TypeVar("Item")
 
 LOADINGS = {"weak": (0.05, 0.6), "usual": (0.1, 0.95), "strong": (0.4, 0.95)}
 """The least and the largest correlation of an attribute with the hidden half. Over all pairs of a questionnaire, independence
@@ -32,6 +35,8 @@ DEPENDENCES = ("none", *LOADINGS)
 SKEW = 3.5
 """Over all candidates of an attribute, shares fall by nearly e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
 GOLDEN = (math.sqrt(5) - 1) / 2
+MOST_APART = 0.03
+"""Between shares that are given and those that the rules leave: what rounding, and people drawn at random, can do."""
 N_RULED = 50_000
 """People of a table that stands for those of a questionnaire with rules."""
 
@@ -47,7 +52,10 @@ class Population(Shown):
     table: Dataset | None
     shares: tuple[Probabilities, ...]
     tilts: tuple[Probabilities, ...]
-    """What one hidden half has more of each answer than all people have; zero where nothing depends on anything."""
+    """What one hidden half has more of each answer than all people have; zero where nothing depends on anything, and none where a
+    public table is all that is known."""
+    origins: tuple[frozenset[int], ...] = ()
+    """Of each attribute, those that its answers hang on by the questionnaire's rules: no closed form holds where they meet."""
 
     @classmethod
     def uniform(cls, domain: Domain) -> "Population":
@@ -72,7 +80,11 @@ class Population(Shown):
         tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
-        return made._ruled() if domain.has_rules else made
+        if not domain.has_rules:
+            return made
+        ruled = made._ruled()
+        ruled._check_given(shares)
+        return ruled
 
     @classmethod
     def of_table(cls, table: Dataset) -> "Population":
@@ -88,9 +100,15 @@ class Population(Shown):
         texts = [text for attribute in self.domain for text in attribute.texts]
         return pa.table({"attribute": names, "answer": texts, "share": np.concatenate(self.shares)})
 
+    def has_closed_form(self, clique: Clique) -> bool:
+        """Whether shares and tilts alone say how often the cells of some attributes are met."""
+        if self.table is None:
+            return True
+        return bool(self.tilts) and not any(self.origins[a] & self.origins[b] for a, b in combinations(clique, 2))
+
     def joint(self, clique: Clique) -> Probabilities:
         """The shares of the cells of some attributes together."""
-        if self.table is not None:
+        if self.table is not None and not self.has_closed_form(clique):
             return self.table.counts([self.domain.names[position] for position in clique]) / len(self.table)
         halves = [reduce(np.multiply.outer, [self.shares[p] + sign * self.tilts[p] for p in clique]) for sign in (1, -1)]
         return np.asarray((halves[0] + halves[1]) / 2, dtype=np.float64)
@@ -100,14 +118,42 @@ class Population(Shown):
         rng = np.random.default_rng(seed)
         if self.table is not None:
             return self.table[rng.integers(0, len(self.table), n)]
-        half = rng.integers(0, 2, n) * 2 - 1
+        return Dataset(self.domain, self._codes(rng, rng.integers(0, 2, n) * 2 - 1))
+
+    def _codes(self, rng: np.random.Generator, half: np.ndarray) -> np.ndarray:
+        """The answers of made-up people, given the half that each belongs to."""
         columns = [_drawn(rng, half, shares, tilt) for shares, tilt in zip(self.shares, self.tilts, strict=True)]
-        return Dataset(self.domain, np.stack(columns, axis=1))
+        return np.stack(columns, axis=1)
 
     def _ruled(self) -> "Population":
-        """The same people once they keep the questionnaire's rules, as a table: their shares have no simple form any more."""
-        table = Dataset(self.domain, conformed(self.domain, self.people(N_RULED, 0).codes))
-        return replace(Population.of_table(table), label=self.label, dependence=self.dependence)
+        """The same people once they keep the questionnaire's rules: a table says how answers go together that rules tie to each
+        other; all others still depend on each other by the hidden half alone."""
+        half = np.repeat([1, -1], N_RULED // 2)
+        codes = conformed(self.domain, self._all_asked()._codes(np.random.default_rng(0), half))
+        of_halves = [[_shares_in(codes[half == sign, p], size) for p, size in enumerate(self.domain.sizes)] for sign in (1, -1)]
+        shares, tilts = (tuple((a + sign * b) / 2 for a, b in zip(*of_halves, strict=True)) for sign in (1, -1))
+        return replace(self, table=Dataset(self.domain, codes), shares=shares, tilts=tilts, origins=_origins(self.domain))
+
+    def _all_asked(self) -> "Population":
+        """The same people, were every question to apply to all of them."""
+        shares, tilts = list(self.shares), list(self.tilts)
+        for position, absent in _absences(self.domain).items():
+            halves = [_without_answer(self.shares[position] + sign * self.tilts[position], absent) for sign in (1, -1)]
+            shares[position], tilts[position] = (halves[0] + halves[1]) / 2, (halves[0] - halves[1]) / 2
+        return replace(self, shares=tuple(shares), tilts=tuple(tilts))
+
+    def _check_given(self, given: Mapping[str, Sequence[float]]) -> None:
+        """Refuse shares that cannot be, given those of the questions that decide who is asked."""
+        for position, absent in _absences(self.domain).items():
+            name = self.domain.names[position]
+            if not given.keys() >= {self.domain.names[origin] for origin in self.origins[position]}:
+                continue
+            asked, wanted = (1 - float(shares[absent]) for shares in (self.shares[position], given[name]))
+            if abs(asked - wanted) > MOST_APART:
+                raise DomainError(
+                    f"the shares of attribute {name!r} say that it applies to {wanted:.0%} of people, but by its condition and"
+                    f" the other shares it applies to {asked:.0%}"
+                )
 
     def merged(self, position: int, n_candidates: int) -> "Population":
         """The same people where neighbouring answers of one attribute are taken together until so many are left."""
@@ -116,24 +162,63 @@ class Population(Shown):
         names = tuple(str(i) for i in range(n_candidates))
         attribute = Categorical(name=self.domain.names[position], values=names)
         domain = Domain(_with(self.domain.attributes, position, attribute))
-        if self.table is not None:
-            codes = self.table.codes.copy()
+        table = self.table
+        if table is not None:
+            codes = table.codes.copy()
             codes[:, position] = place[codes[:, position]]
-            return replace(Population.of_table(Dataset(domain, codes)), label=self.label)
-        shares, tilts = (np.bincount(place, weights=own[position]) for own in (self.shares, self.tilts))
-        return replace(self, domain=domain, shares=_with(self.shares, position, shares), tilts=_with(self.tilts, position, tilts))
+            table = Dataset(domain, codes)
+        shares, tilts = (_merged(own, position, place) for own in (self.shares, self.tilts))
+        return replace(self, domain=domain, table=table, shares=shares, tilts=tilts)
 
     def without(self, position: int) -> "Population":
         """The same people, who are not asked this question."""
-        domain = Domain(tuple(one for i, one in enumerate(self.domain.attributes) if i != position))
-        if self.table is not None:
-            return replace(Population.of_table(Dataset(domain, np.delete(self.table.codes, position, axis=1))), label=self.label)
-        shares, tilts = (tuple(x for i, x in enumerate(own) if i != position) for own in (self.shares, self.tilts))
-        return replace(self, domain=domain, shares=shares, tilts=tilts)
+        domain = Domain(_left(self.domain.attributes, position))
+        table = None if self.table is None else Dataset(domain, np.delete(self.table.codes, position, axis=1))
+        shares, tilts = (_left(own, position) for own in (self.shares, self.tilts))
+        origins = _origins_without(self.origins, position)
+        return replace(self, domain=domain, table=table, shares=shares, tilts=tilts, origins=origins)
 
 
-def _with(items: tuple, position: int, item: object) -> tuple:  # type: ignore[type-arg]
+def _with(items: tuple[Item, ...], position: int, item: Item) -> tuple[Item, ...]:
     return (*items[:position], item, *items[position + 1 :])
+
+
+def _left(items: tuple[Item, ...], position: int) -> tuple[Item, ...]:
+    return (*items[:position], *items[position + 1 :])
+
+
+def _merged(own: tuple[Probabilities, ...], position: int, place: np.ndarray) -> tuple[Probabilities, ...]:
+    return _with(own, position, np.bincount(place, weights=own[position]).astype(np.float64)) if own else own
+
+
+def _shares_in(column: np.ndarray, size: int) -> Probabilities:
+    return np.asarray(np.bincount(column, minlength=size) / len(column), dtype=np.float64)
+
+
+def _absences(domain: Domain) -> dict[int, int]:
+    """Attribute that not everybody is asked -> the candidate that says so; without options of lists."""
+    asked_of_some = [one for one in domain.questions if one.only_if is not None and not isinstance(one, TickList)]
+    return {domain.position(one.name): one.not_applicable_index for one in asked_of_some if one.not_applicable_index is not None}
+
+
+def _without_answer(shares: Probabilities, answer: int) -> Probabilities:
+    """The others' shares among themselves; all equal where they have none."""
+    others = np.arange(len(shares)) != answer
+    left = np.where(others, shares, 0.0)
+    return np.asarray(left / left.sum() if left.sum() > 0 else others / others.sum(), dtype=np.float64)
+
+
+def _origins(domain: Domain) -> tuple[frozenset[int], ...]:
+    """Of each attribute, all that it follows, itself among them."""
+    every = range(len(domain))
+    follows = [set(domain.following(position)) for position in every]
+    return tuple(frozenset(origin for origin in every if position in follows[origin]) for position in every)
+
+
+def _origins_without(origins: tuple[frozenset[int], ...], position: int) -> tuple[frozenset[int], ...]:
+    """The same by the numbers that attributes have once one is gone; what hung on it still hangs together (-1)."""
+    numbers = {old: -1 if old == position else old - (old > position) for old in range(len(origins))}
+    return tuple(frozenset(numbers[old] for old in own) for own in _left(origins, position))
 
 
 def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Probabilities:

@@ -74,6 +74,12 @@ class CampaignRequest:
         return self.lifetime_epsilon is not None
 
     @property
+    def is_open(self) -> bool:
+        """Whether epsilon alone is given, so that the rest is chosen."""
+        named = (self.mechanism, self.view, self.jointly)
+        return self.epsilon is not None and named == (None, None, None) and not self.wants_filters
+
+    @property
     def wants_filters(self) -> bool:
         """Whether it says anything about Bloom filters."""
         return (self.n_bits, self.n_hashes, self.false_positive_rate) != (None, None, None)

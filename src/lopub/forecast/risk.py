@@ -9,20 +9,29 @@ none)."""
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lopub.forecast.population import Probabilities
 
-STRENGTHS = np.logspace(-8, 1, 19).tolist()
+STRENGTHS = np.logspace(-8, 1, 13).tolist()
 """Of shrinking: prior people for each person asked, times the noise of a cell over its share under independence."""
 CAUTION = 0.5
 """Nats that a dependence has to gain before it is seen (fitted to simulations; the estimator itself weighs all strengths, with a
 caution of one nat)."""
-MOST_SHRUNK = 0.5
-"""The share by which errors of shares fall that are shrunk towards uniform ones, where noise drowns them. They move by half a
-standard error at most (`inference.pseudo_counts`), which would take half of a normal error; what is held at zero gains less."""
+MOST_MOVED = 0.5
+"""Standard errors by which shares are moved at most that are shrunk towards uniform ones (`inference.pseudo_counts`). Where noise
+drowns them, that takes half of a normal error; where they are far from uniform, it adds as much."""
+LEAST_MOVED = 0.3
+"""The same at least: strengths that move a share by less than its standard error explain held-out reports as well as none."""
+PART = 0.7
+"""Of the way to uniform shares that would be best, what an average over strengths goes (fitted to simulations)."""
+FALSE_ALARM, FALSE_ALARM_AVERAGED = 0.1, 0.05
+"""Of a table of two by two answers without any dependence, the part of its unshrunk noise that is published all the same, because
+held-out reports prefer it by chance; less where fits of all strengths are averaged, and the less the more degrees of freedom
+there are (fitted to simulations)."""
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 MEAN_DEVIATION = 0.5 * math.sqrt(2 / math.pi)
 """Of a normal error, its mean absolute size, halved as AVD halves."""
@@ -30,6 +39,10 @@ TINY = 1e-300
 SMALLEST = 1e-12
 """Share of a cell, below which nobody is there."""
 BISECTIONS = 50
+NODES = tuple(NormalDist().inv_cdf((i + 0.5) / 16) * 1.0 for i in range(16))
+"""Equally likely normal numbers."""
+MOST_WORSE = 2.0
+"""Times an error may be what its noise alone would make it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,18 +90,37 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
     variances = np.where(known[:, None], noise, 0.0)
     variances = variances * (1 - variances / np.maximum((variances * times).sum(axis=1, keepdims=True), TINY))
     sizes = times.sum(axis=1, keepdims=True)
-    if shrunk:
-        away, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - 1 / sizes) ** 2, variances))
-        drowned = noisy / np.maximum(noisy + away, TINY)
-        variances = variances * (1 - MOST_SHRUNK * drowned) ** 2
     spread = np.sqrt(variances)
-    shift = _level(shares, times, spread)
-    errors = 0.5 * (times * deviation(shares, shift, spread)).sum(axis=1)
+    level = _level(shares, times, spread)
+    errors = 0.5 * (times * deviation(shares, level, spread)).sum(axis=1)
+    if shrunk:
+        errors = 0.5 * (times * _moved_deviation(shares, times, level, spread)).sum(axis=1)
     errors = np.where(known, errors, 0.5 * (times * np.abs(shares - 1 / sizes)).sum(axis=1))
     plain = MEAN_DEVIATION * (times * spread).sum(axis=1)
-    smaller = np.minimum(1.0, errors / np.maximum(plain, TINY))
+    smaller = np.minimum(MOST_WORSE, errors / np.maximum(plain, TINY))
     most = 1 - np.where(times > 0, shares, 1.0).min(axis=1)  # no distribution is farther away
     return ShareErrors(np.minimum(errors, most), variances * smaller[:, None] ** 2)
+
+
+def _moved_deviation(shares: Probabilities, times: Probabilities, level: Probabilities, spread: Probabilities) -> Probabilities:
+    """The mean deviation of shares that are held at zero and then moved towards uniform ones, the more the less noise leaves of
+    them, by MOST_MOVED standard errors at most."""
+    even = 1 / np.maximum(times.sum(axis=1, keepdims=True), TINY)
+    signal, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - even) ** 2, spread**2))
+    drowned = noisy / np.maximum(noisy + signal, TINY)
+    plain = [np.maximum(shares + level + node * spread, 0.0) for node in NODES]
+    moves = [_moved(even - one, PART * drowned, spread) for one in plain]
+    up, down = (sum((times * np.maximum(sign * move, 0)).sum(axis=1, keepdims=True) for move in moves) for sign in (1, -1))
+    both = np.minimum(up, down)  # as much is given as is taken
+    give, take = both / np.maximum(up, TINY), both / np.maximum(down, TINY)
+    found = [np.abs(one + np.where(move > 0, give, take) * move - shares) for one, move in zip(plain, moves, strict=True)]
+    return np.asarray(sum(found) / len(NODES), dtype=np.float64)
+
+
+def _moved(away: Probabilities, part: Probabilities, spread: Probabilities) -> Probabilities:
+    """This part of the way, but at least LEAST_MOVED and at most MOST_MOVED standard errors of it."""
+    far = np.abs(away)
+    return np.sign(away) * np.minimum(np.clip(part * far, LEAST_MOVED * spread, MOST_MOVED * spread), far)
 
 
 def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
@@ -108,7 +140,8 @@ def _level(shares: Probabilities, times: Probabilities, spread: Probabilities) -
 class Pairs:
     """What is known of pairs before anybody has answered. truth: their cells; product: those of independent attributes.
     noise: D of one person, infinite where no report covers the pair; own: which part of it a pair's shares do not know better.
-    freedom: degrees of freedom, (a - 1) (b - 1), of each row."""
+    freedom: degrees of freedom, (a - 1) (b - 1), of each row; reach: how far from independence tables with its shares can be.
+    averaged: whether fits of all strengths are averaged. unseen: by what dependence is multiplied that no report covers."""
 
     truth: Probabilities
     product: Probabilities
@@ -116,6 +149,9 @@ class Pairs:
     noise: Probabilities
     own: Probabilities
     freedom: Probabilities
+    reach: Probabilities
+    averaged: bool
+    unseen: float
 
 
 def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> PairErrors:
@@ -126,8 +162,10 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
     interaction = truth - pairs.product
     noise = np.where(covered[:, None], pairs.noise, 0.0)
     relative, own = noise / np.maximum(pairs.product, SMALLEST), noise * pairs.own / people
-    blind = _mean_error(truth, times, -interaction, about_shares)
-    errors, bias = blind.copy(), 0.5 * (times * np.abs(interaction)).sum(axis=1)
+    lost = interaction * np.where(covered, 1.0, pairs.unseen)[:, None]
+    blind = _mean_error(truth, times, -lost, about_shares)
+    whole = 0.5 * (times * np.abs(lost)).sum(axis=1)
+    errors, bias = blind.copy(), whole.copy()
     for strength in STRENGTHS:
         kept = 1 / (1 + strength * relative)
         lost = (kept - 1) * interaction
@@ -138,8 +176,10 @@ def pair_errors(pairs: Pairs, people: float, about_shares: Probabilities) -> Pai
             bias = np.where(better, 0.5 * (times * np.abs(lost)).sum(axis=1), bias)
     signal = (times * interaction**2 / np.maximum(noise / people, TINY)).sum(axis=1) * covered
     missed = np.where(covered, _missed(signal, pairs.freedom), 1.0)
-    whole = 0.5 * (times * np.abs(interaction)).sum(axis=1)
-    return PairErrors((1 - missed) * errors + missed * blind, blind, (1 - missed) * bias + missed * whole)
+    unshrunk = _mean_error(truth, times, np.zeros_like(truth), about_shares + own)
+    seldom = (FALSE_ALARM_AVERAGED if pairs.averaged else FALSE_ALARM) / np.maximum(pairs.freedom, 1.0)
+    alarm = covered * seldom * np.clip(unshrunk - blind, 0.0, pairs.reach)
+    return PairErrors((1 - missed) * errors + missed * (blind + alarm), blind, (1 - missed) * bias + missed * whole)
 
 
 def _missed(signal: Probabilities, freedom: Probabilities) -> Probabilities:

@@ -2,8 +2,10 @@
 
 The gain of a pair is measured against the product of its marginals, which come from all reports. Where a report is one cell of
 many, the pair's own reports may know the marginals better than that; a joint that is fitted to them then explains held-out
-reports better though nothing depends on anything. So before a dependence is stated as a finding, the best independent joint that
-the same reports give is measured in the same way, and what it gains is taken off.
+reports better though nothing depends on anything. So before a dependence is stated as a finding, independent joints are fitted
+to the same reports. If they explain held-out reports better than the product does, the marginals are in doubt, and the pair is
+asked to beat the best independent joint that there is for all its reports, as in split likelihood ratio tests (Wasserman, Ramdas
+and Balakrishnan 2020).
 """
 
 import numpy as np
@@ -19,15 +21,23 @@ LEAST_SHARE = 1e-9
 
 
 def independence_gain(evidence: Evidence, product: Probabilities) -> float:
-    """Held-out log-likelihood of independent joints, each fitted to the other reports, over a product of marginals. In nats, not
-    below 0. evidence: of a pair."""
-    gain, start = 0.0, np.maximum(product, LEAST_SHARE)
+    """By how much the log-likelihood of a pair's reports is larger under the best independent joint than under a product of
+    marginals, in nats; 0 where held-out reports speak for the product. evidence: of the pair."""
+    start = np.maximum(product, LEAST_SHARE)
+    start /= start.sum()
+    if _held_out_gain(evidence, product, start) <= 0:
+        return 0.0
+    return max(0.0, evidence.log_likelihood(_independent(evidence, start)) - evidence.log_likelihood(product))
+
+
+def _held_out_gain(evidence: Evidence, product: Probabilities, start: Probabilities) -> float:
+    """That of independent joints, each fitted to the other reports, over the product."""
+    gain = 0.0
     for fold in sorted(EVERY_FOLD):
         training, held_out = evidence.within(EVERY_FOLD - {fold}), evidence.within(frozenset({fold}))
         if training.n_reports and held_out.n_reports:
-            fitted = _independent(training, start / start.sum())
-            gain += held_out.log_likelihood(fitted) - held_out.log_likelihood(product)
-    return max(0.0, gain)
+            gain += held_out.log_likelihood(_independent(training, start)) - held_out.log_likelihood(product)
+    return gain
 
 
 def _independent(evidence: Evidence, start: Probabilities) -> Probabilities:

@@ -1,6 +1,6 @@
 """What the number of ones of a cell's bit says about the share of people in that cell, and how far it may be off."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lopub.contract.mechanism import Law
 
@@ -17,6 +17,8 @@ class CellNoise:
     q: float
     alpha: float
     beta: float
+    independent: bool = False
+    """Whether, given the true cell, bits are independent of each other."""
 
 
 def cell_noise(law: Law, with_own: float, without: float) -> CellNoise:
@@ -33,4 +35,4 @@ def cell_noise(law: Law, with_own: float, without: float) -> CellNoise:
 def independent_noise(law: Law) -> CellNoise:
     """Where, given the true cell, bits are independent of each other."""
     p, q = float(law.p), float(law.q)
-    return cell_noise(law, p * q, q * q)
+    return replace(cell_noise(law, p * q, q * q), independent=True)

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lopub.collection.progress import Progress, silent
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.planning.planner import Plan, Planner
@@ -12,7 +14,8 @@ MOST_LARGE = 3
 """Questions that are looked at, the largest first."""
 LARGE = 10
 """Answers from which a question may be worth binning."""
-BINS = (12, 9, 6, 4)
+BINS = (24, 12, 8)
+"""Fewer would merge answers that hardly anybody would merge."""
 ENOUGH = 0.95
 """Advice is given where the error falls below this share of what it is."""
 MOST_OF_IT = 0.8
@@ -66,7 +69,8 @@ def _binned(plan: Plan) -> Iterator[Advice]:
         least = min(errors.values())
         n = next(n for n in errors if plan.error - errors[n] >= MOST_OF_IT * (plan.error - least))
         said = f"{name} in {n} answers instead of {size} lowers the expected error of {_what(plan)}"
-        yield Advice("bin", f"{said} from {plan.error:.3f} to {errors[n]:.3f}", errors[n], name, n)
+        lost = f"about {size / n:.0f} of its answers would become one and could no longer be told apart"
+        yield Advice("bin", f"{said} from {plan.error:.3f} to {errors[n]:.3f}; {lost}", errors[n], name, n)
 
 
 def _largest(plan: Plan) -> list[int]:
@@ -75,7 +79,7 @@ def _largest(plan: Plan) -> list[int]:
 
 
 def _with_bins(planner: Planner, position: int, n: int) -> Planner:
-    return Planner(planner.population.merged(position, n), planner.goal, planner.weights)
+    return Planner(planner.population.merged(position, n), planner.goal, planner.weights, briefly=True)
 
 
 def _dropped(plan: Plan, bins: Sequence[Advice]) -> Iterator[Advice]:
@@ -87,12 +91,22 @@ def _dropped(plan: Plan, bins: Sequence[Advice]) -> Iterator[Advice]:
     others = tuple(weight for p, weight in enumerate(weights) if p != position)
     if weights and sum(others) <= 0:
         return
-    error = Planner(plan.population.without(position), plan.goal, others).error(plan.people, plan.epsilon)
-    if error <= MOST_OF_IT * min([plan.error, *(one.error for one in bins if one.error)]):
+    error = Planner(plan.population.without(position), plan.goal, others, briefly=True).error(plan.people, plan.epsilon)
+    beside = _error_beside(plan, position)
+    if error <= MOST_OF_IT * beside and error <= min([plan.error, *(one.error for one in bins if one.error)]):
         name = plan.domain.names[position]
-        yield Advice(
-            "drop", f"leaving out {name} lowers the expected error of the rest from {plan.error:.3f} to {error:.3f}", error, name
-        )
+        said = f"leaving out {name} lowers the expected error of the other questions from {beside:.3f} to {error:.3f}"
+        yield Advice("drop", said, error, name)
+
+
+def _error_beside(plan: Plan, position: int) -> float:
+    """What is expected of all but one question, while it is asked with them."""
+    found = plan.best.forecast
+    if plan.goal == "shares":
+        kept = [p != position for p in range(len(plan.domain))]
+        return float(np.average(found.share_errors[kept], weights=found.share_weights[kept]))
+    kept = [position not in pair for pair in plan.pairs]
+    return float(np.average(found.pair_errors[kept], weights=found.pair_weights[kept]))
 
 
 def _out_of_reach(plan: Plan) -> Iterator[Advice]:
@@ -109,7 +123,8 @@ def _out_of_reach(plan: Plan) -> Iterator[Advice]:
     drowned = _drowned(plan)
     if drowned:
         few = ", ".join(drowned[:3]) + (f" and {len(drowned) - 3} more" if len(drowned) > 3 else "")
-        yield Advice("dependence", f"of {few}, expect shares only: how they go with other answers is out of reach")
+        whose = "their" if len(drowned) > 1 else "its"
+        yield Advice("dependence", f"of {few}, expect shares only: how {whose} answers go with others is out of reach")
 
 
 def _drowned(plan: Plan) -> list[str]:

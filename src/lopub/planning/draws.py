@@ -27,7 +27,8 @@ N_DRAWN = 20_000
 def drawn_counts(campaign: Campaign, population: Population, people: int, seed: int) -> Counts | None:
     """The counts of so many people's reports; None where each attribute is randomized apart, or views have too many cells.
 
-    Normal with the means and covariances of the reports themselves, rounded; what is counted a few times only is binomial.
+    Exact where bits are independent of each other; otherwise normal with the means and covariances of the reports themselves,
+    rounded, and what is counted a few times only is binomial.
     """
     views = _views(campaign) if campaign.jointly else {}
     sizes = campaign.domain.sizes
@@ -60,6 +61,9 @@ def _named(campaign: Campaign, population: Population, view: Clique, reports: np
     """How often each cell of a view is named, or its bit a one, by fold. shape (n_folds, cells)."""
     noise = bulk_of(campaign.mechanism).cell_noise(campaign.channels(view)[0].law())
     joint = population.joint(view).reshape(-1)
+    if noise.independent:
+        held = rng.multinomial(reports, joint / joint.sum())
+        return np.asarray(rng.binomial(held, noise.p) + rng.binomial(reports[:, None] - held, noise.q))
     spread = noise.alpha + noise.beta * joint
     drawn = np.sqrt(reports[:, None] * spread) * rng.standard_normal((N_FOLDS, len(joint)))
     drawn -= spread / spread.sum() * drawn.sum(axis=1, keepdims=True)  # all cells together: as many as there are reports

@@ -56,7 +56,7 @@ def _choice(plan: Plan) -> str:
             ("epsilon", f"{number(plan.epsilon, 'g')}: {in_words(plan.epsilon)}; {OTHERS}"),
             ("how", escape(plan.best.label(plan.domain.sizes))),
             ("report", f"at most {number(plan.best.report_bytes, ',')} bytes"),
-            ("questions", number(len(plan.domain), ",")),
+            ("questions", number(len(plan.domain.questions), ",")),
             ("forecast for", escape(f"{crowd.label}, dependence {crowd.dependence}")),
             ("smallest share", f"about {share(plan.smallest_share)} of the people can be told from nobody"),
         ]
@@ -76,13 +76,13 @@ def _curves(plan: Plan) -> str:
 
 
 def _curve(plan: Plan, of: str) -> str:
-    found = plan.forecasts(of)
-    values = [value for value, _ in found]
-    shown = {"shares": (values, [forecast.shares for _, forecast in found])}
+    found, beside = plan.curve(of), plan.curve_beside(of)
+    values, (goal, other) = [value for value, _ in found], ("shares", "pairs") if plan.goal == "shares" else ("pairs", "shares")
+    shown = {goal: (values, [error for _, error in found])}
     if len(plan.domain) > 1:
-        shown = {"pairs": (values, [forecast.pairs for _, forecast in found])} | shown
+        shown |= {other: (values, [error for _, error in beside])}
     here = plan.people if of == "people" else plan.epsilon
-    texts = [f"{value:g}: {forecast.pairs:.3f}" for value, forecast in found]
+    texts = [f"{value:g}: {error:.3f}" for value, error in found]
     drawing = curves(
         shown,
         here,
@@ -91,9 +91,13 @@ def _curve(plan: Plan, of: str) -> str:
         name=f"over-{of}",
         description=f"error over {of}: " + "; ".join(texts),
     )
-    rows = [(number(value, ",g"), number(forecast.shares, ".4f"), number(forecast.pairs, ".4f")) for value, forecast in found]
-    under = table(f"Expected error over {AXES[of]}", (of, "shares", "pairs"), rows, numeric=(0, 1, 2), unseen=True)
-    return f"<div>{figure(drawing, f'Expected error over {AXES[of]}; the dashed line is what was chosen.')}{under}</div>"
+    rows = [
+        (number(value, ",g"), number(error, ".4f"), number(more, ".4f"))
+        for (value, error), (_, more) in zip(found, beside, strict=True)
+    ]
+    under = table(f"Expected error over {AXES[of]}", (of, goal, other), rows, numeric=(0, 1, 2), unseen=True)
+    said = f"Expected error over {AXES[of]}: {goal} with the best design for each point, {other} with the chosen one throughout"
+    return f"<div>{figure(drawing, f'{said}; the dashed line is what was chosen.')}{under}</div>"
 
 
 def _example(plan: Plan, seed: int) -> str:

@@ -11,17 +11,18 @@ import pyarrow as pa
 
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
+from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, Pair
 from lopub.contract.terms import Terms
 from lopub.contract.texts import one_line
 from lopub.contract.view import MOST_VIEWS, Sizes
 from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
-from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, designs, error_of
+from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, brief_designs, designs, error_of
 from lopub.forecast.outlook import Forecast, Outlook, crowd_of, outlook
 from lopub.forecast.population import DEPENDENCES, LOADINGS, Population
 from lopub.laws.designs import Design
-from lopub.planning.mixed import mixed_designs
+from lopub.planning.mixed import FEWEST_OF_PAIR, FEWEST_OF_UNKNOWN, mixed_designs
 from lopub.planning.trial import Trial, affordable, campaign_for, tried
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ FEW_TOLD = 0.05
 INTERVAL = 1.96
 PEOPLE_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+TINY = 1e-9
+UNEVEN = 1.5
+"""Times as often as another one that a pair is asked, from which a label says so."""
 NEAR = 1.01
 """What is needed is found within one in a hundred."""
 
@@ -57,11 +61,14 @@ class Option:
     def label(self, sizes: Sizes) -> str:
         """The design in a few words; of a mixed one, how many people are asked one question."""
         rule = self.design.view
-        chances = None if rule.n_alike(len(sizes)) else rule.chances(sizes, MOST_VIEWS)
-        single = sum(chance for view, chance in (chances or {}).items() if len(view) == 1)
-        if not 0 < single < 1:
+        chances = {} if rule.n_alike(len(sizes)) else rule.chances(sizes, MOST_VIEWS) or {}
+        single = sum(chance for view, chance in chances.items() if len(view) == 1)
+        of_pairs = [chance for view, chance in chances.items() if len(view) == 2]
+        if not of_pairs or abs(single + sum(of_pairs) - 1) > TINY or len(of_pairs) < len(sizes):
             return str(self.design)
-        return f"{self.design.mechanism}, {100 * single:.0f} % one question, {100 * (1 - single):.0f} % two, jointly"
+        who = f"{100 * single:.0f} % one question, {100 * (1 - single):.0f} % two" if single > 0 else "two questions each"
+        often = ", what matters more often" if max(of_pairs) > UNEVEN * min(of_pairs) else ""
+        return f"{self.design.mechanism}, {who}{often}, jointly"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +78,9 @@ class Planner:
     population: Population
     goal: str = "pairs"
     weights: tuple[float, ...] = ()
-    _known: dict[float, list[Outlook]] = field(default_factory=dict, repr=False)
+    briefly: bool = False
+    """Whether only the usual designs are compared, which is faster."""
+    _known: dict[float, list[tuple[Outlook, int]]] = field(default_factory=dict, repr=False)
     _ranked: dict[tuple[int, float], list[tuple[Design, Forecast]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -79,18 +88,21 @@ class Planner:
         """The questions."""
         return self.population.domain
 
-    def outlooks(self, epsilon: float) -> list[Outlook]:
-        """Of all designs at an epsilon; made once."""
+    def outlooks(self, epsilon: float, people: int) -> list[Outlook]:
+        """Of all designs at an epsilon that so many people are enough for; made once."""
         if epsilon not in self._known:
-            own = self.weights or (1.0,) * len(self.domain)
-            every = [*designs(self.domain.sizes, epsilon), *mixed_designs(self.domain, epsilon, own)]
-            self._known[epsilon] = [outlook(design, self.population, epsilon, own) for design in dict.fromkeys(every)]
-        return self._known[epsilon]
+            own, sizes = self.weights or (1.0,) * len(self.domain), self.domain.sizes
+            plain = brief_designs(sizes, epsilon) if self.briefly else designs(sizes, epsilon)
+            known = self.population.dependence not in LOADINGS
+            mixed = mixed_designs(self.domain, epsilon, own, FEWEST_OF_PAIR if known else FEWEST_OF_UNKNOWN)
+            every = dict(mixed) | dict.fromkeys(plain, 1)
+            self._known[epsilon] = [(outlook(design, self.population, epsilon, own), fewest) for design, fewest in every.items()]
+        return [one for one, fewest in self._known[epsilon] if people >= fewest]
 
     def ranked(self, people: int, epsilon: float, progress: Progress = silent) -> list[tuple[Design, Forecast]]:
         """Every design, the best first; designs that are equally good, such as a subset of one and direct, by name."""
         if (people, epsilon) not in self._ranked:
-            outlooks = self.outlooks(epsilon)
+            outlooks = self.outlooks(epsilon, people)
             found: list[tuple[Design, Forecast]] = []
             for one in outlooks:
                 progress("comparing designs", len(found), len(outlooks))
@@ -201,15 +213,28 @@ class Plan(Shown):
 
     def curve(self, of: str) -> list[tuple[float, float]]:
         """(value, expected error) for an eighth to eight times the "people", or a quarter to four times the "epsilon"."""
-        return [(value, error_of(forecast, self.goal)) for value, forecast in self.forecasts(of)]
-
-    def forecasts(self, of: str) -> list[tuple[float, Forecast]]:
-        """The same with all that is expected there, of the design that is then best."""
         if of == "people":
-            counts = sorted({max(1, round(self.people * factor)) for factor in PEOPLE_FACTORS})
-            return [(float(n), self.planner.ranked(n, self.epsilon)[0][1]) for n in counts]
-        budgets = [self.epsilon * factor for factor in EPSILON_FACTORS]
-        return [(budget, self.planner.ranked(self.people, budget)[0][1]) for budget in budgets]
+            return [(float(n), self.planner.error(n, self.epsilon)) for n in self._counts]
+        return [(budget, self.planner.error(self.people, budget)) for budget in self._budgets]
+
+    def curve_beside(self, of: str) -> list[tuple[float, float]]:
+        """The same for what is not the goal, shares or pairs: of the chosen design throughout, since the design that is best for
+        the goal at another point may be worse for the rest."""
+        other = "pairs" if self.goal == "shares" else "shares"
+        own = self.planner.weights or (1.0,) * len(self.domain)
+        design, crowd = self.best.design, self.population
+        if of == "people":
+            here = outlook(design, crowd, self.epsilon, own)
+            return [(float(n), error_of(here.at(n), other)) for n in self._counts]
+        return [(budget, error_of(outlook(design, crowd, budget, own).at(self.people), other)) for budget in self._budgets]
+
+    @property
+    def _counts(self) -> list[int]:
+        return sorted({max(1, round(self.people * factor)) for factor in PEOPLE_FACTORS})
+
+    @property
+    def _budgets(self) -> list[float]:
+        return [self.epsilon * factor for factor in EPSILON_FACTORS]
 
     @cached_property
     def spread(self) -> dict[str, float]:
@@ -257,7 +282,7 @@ def plan(
         Option(design, forecast, campaign_for(design, domain, epsilon).longest_report)
         for design, forecast in made.chosen(people, epsilon, told)
     ]
-    able = [option for option in found[:n_tried] if affordable(option.design, len(domain))]
+    able = [option for option in found[:n_tried] if affordable(option.design, domain.sizes)]
     options = [_tried(option, made, people, epsilon, seed, told, (i, len(able))) for i, option in enumerate(able)]
     options.sort(key=lambda option: _of_trial(option, made.goal))
     if len(options) < min(n_tried, len(found)):  # one that cannot be tried may be better than those that were
@@ -348,7 +373,7 @@ def epsilon_needed(
     made = planner_of(domain, goal=goal, population=population, weights=weights)
     found = _least(lambda epsilon: made.error(people, _short(epsilon)), EPSILONS, error, progress)
     if found is None:
-        raise TooFewReports(_out_of_reach(made, people, EPSILONS[1], error))
+        raise TooFewReports(_out_of_reach(made, people, float(WEAK_EPSILON), error))
     return _short(found)
 
 
@@ -362,8 +387,11 @@ def _out_of_reach(made: Planner, people: int, epsilon: float, error: float) -> s
     """Why an error cannot be reached, and what would help."""
     nearest = made.error(people, epsilon)
     said = f"{people:,} people at epsilon {epsilon:g} do not reach an error of {error:g}; the nearest is {nearest:.2g}"
-    helps = "fewer questions, or fewer answers to the large ones, would help"
-    return f"{said}: {helps}"
+    return f"{said}: fewer questions, fewer answers to the large ones{_others_help(people)} would help"
+
+
+def _others_help(people: int) -> str:
+    return ", or more people" if people < MOST_PEOPLE else ""
 
 
 def _least(

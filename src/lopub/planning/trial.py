@@ -14,6 +14,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, Pair
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
+from lopub.contract.view import Sizes
 from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.inference import Study
@@ -29,6 +30,8 @@ MOST_ATTRIBUTES = 100
 """Attributes that a trial can afford."""
 MOST_PAIRS = 100
 """Pairs that a trial estimates, evenly picked."""
+MOST_CELLS = 10_000
+"""Cells of jointly randomized bits that a trial can afford."""
 MOST_VIEWS = 5000
 """Views of jointly randomized bits that a trial can afford: their marginals take all of them."""
 
@@ -53,12 +56,15 @@ def campaign_for(design: Design, domain: Domain, epsilon: float, terms: Terms | 
     return make_campaign(domain, terms or Terms(name="plan"), request)
 
 
-def affordable(design: Design, n_attributes: int) -> bool:
+def affordable(design: Design, sizes: Sizes) -> bool:
     """Whether a trial of this design ends in seconds."""
+    n_attributes = len(sizes)
     if n_attributes > MOST_ATTRIBUTES:
         return False
     form = Form.known[bulk_of(Mechanism.known[design.mechanism]).form(design.jointly)]
-    return not form.whole_views or n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS
+    if not form.whole_views:
+        return True
+    return n_attributes * (n_attributes - 1) / 2 <= MOST_VIEWS and design.view.most_cells(sizes) <= MOST_CELLS
 
 
 def tried(

@@ -98,6 +98,7 @@ class ReportBatch(Shown):
             views=self.views,
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
+            origin=self.origin,
         )
 
     def of_round(self, name: str | int) -> Self:

@@ -3,12 +3,13 @@
 # make check  the inner loop: lint, types and the quick tests, in about a minute
 # make test-full  what a collector endures, with the full figures; long
 # make bench  figures; long
+# make bundle the browser client, built into the Python package
 # make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo check test test-full lint types unit bench reproduction golden clean
+.PHONY: demo check test test-full lint types unit bench reproduction golden bundle clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -24,12 +25,17 @@ $(VENV)/.dev: $(VENV)/.ready pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[all,dev]"
 	@touch $@ $(VENV)/.demo
 
+# The browser client's tools; without Node its tests are skipped, which the gate does not accept.
+clients/js/node_modules/.ready: clients/js/package-lock.json
+	command -v npm >/dev/null && npm ci --prefix clients/js --no-audit --no-fund --loglevel=error && touch $@ || \
+		echo "the browser client's tools are not installed; its tests will be missed" >&2
+
 demo: $(VENV)/.demo
 	$(BIN)/lopub demo --force
 
 test: lint types unit
 
-check: lint types
+check: lint types clients/js/node_modules/.ready
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
 
 lint: $(VENV)/.dev
@@ -39,15 +45,17 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: $(VENV)/.dev # on two cores, a third worker fills the time in which tests wait for servers and processes
+unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker fills the time in which tests wait for servers and processes
 	$(BIN)/pytest -n 3 --dist worksteal
 
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
-		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py
+		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
+		tests/clients tests/audit
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
+	$(BIN)/python benchmarks/browser_client.py
 	$(BIN)/python benchmarks/simulate.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/accuracy.py
@@ -67,5 +75,8 @@ reproduction: $(VENV)/.dev
 golden: $(VENV)/.dev
 	$(BIN)/python tests/golden/make_vectors.py
 
+bundle: clients/js/node_modules/.ready
+	npm run build --prefix clients/js
+
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) clients/js/node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

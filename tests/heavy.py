@@ -406,6 +406,137 @@ def one_set_twice_among_many() -> bytes:
     return campaign(booleans(250), listed([*pairs_of(250), ("0", "1")]), odds("direct", 2))
 
 
+# ---- questionnaires: conditions, lists, dates
+
+
+def questionnaire(fields: list[Json], view: Json, mechanism: Json, **more: Json) -> bytes:
+    return campaign(fields, view, mechanism, **{"format": 2, **more})
+
+
+def only_if(field: Json, condition: Json) -> Json:
+    return {**field, "onlyIf": condition}
+
+
+def yes(name: str) -> Json:
+    return {"equals": True, "field": name}
+
+
+def ticks(name: str, values: list[str], **constraints: Json) -> Json:
+    categories = [{"label": value, "value": value} for value in values]
+    return {"name": name, "type": "list", "categories": categories, "constraints": {"required": True, **constraints}}
+
+
+def dated(name: str, period: str, minimum: Json, maximum: Json) -> Json:
+    constraints = {"required": True, "minimum": minimum, "maximum": maximum}
+    return {"name": name, "type": "date", "period": period, "constraints": constraints}
+
+
+@heavy
+def sixty_lists_of_sixty_four_options() -> bytes:
+    fields = [ticks(f"q{i}", [f"{j}" for j in range(64)], maxLength=3) for i in range(60)]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def a_survey_of_two_hundred_questions_each_for_some() -> bytes:
+    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), yes(f"{i // 2:x}")) for i in range(1, 200))]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def a_chain_of_four_thousand_conditions() -> bytes:
+    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), yes(f"{i - 1:x}")) for i in range(1, 4096))]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def every_question_follows_from_all_before_it() -> bytes:
+    fields = [boolean(f"{i:x}") for i in range(30)]
+    for i in range(30, 2000):
+        fields.append(only_if(boolean(f"{i:x}"), {"or": [yes(f"{j:x}") for j in range(i - 30, i)]}))
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def a_condition_as_deep_as_json_may_be() -> bytes:
+    condition = yes("0")
+    for _ in range(400):
+        condition = {"not": condition}
+    return questionnaire([boolean("0"), only_if(boolean("1"), condition)], ALL, odds("direct", 2))
+
+
+@heavy
+def conditions_as_deep_as_may_be_on_every_question() -> bytes:
+    condition = yes("0")
+    for _ in range(8):
+        condition = {"not": condition}
+    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), condition) for i in range(1, 4096))]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def a_condition_with_a_hundred_thousand_parts() -> bytes:
+    return questionnaire([boolean("0"), only_if(boolean("1"), {"or": [yes("0")] * 100_000})], ALL, odds("direct", 2))
+
+
+@heavy
+def one_of_sixty_thousand_answers() -> bytes:
+    values = [f"{i:x}" for i in range(40_000)]
+    condition = {"field": "a", "oneOf": values[::2]}
+    return questionnaire([categorical("a", values), only_if(boolean("b"), condition)], ALL, odds("direct", 2))
+
+
+@heavy
+def long_answers_compared_by_every_question() -> bytes:
+    values = [f"{i}" + "é" * 400 for i in range(200)]
+    condition = {"field": "city", "oneOf": values[:20]}
+    fields = [categorical("city", values), *(only_if(boolean(f"{i:x}"), condition) for i in range(200))]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def conditions_that_contradict_each_other() -> bytes:
+    never = {"and": [yes("0"), {"not": yes("0")}]}
+    fields = [boolean("0"), *(only_if(boolean(f"{i:x}"), never) for i in range(1, 4096))]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def a_condition_on_itself_and_on_later_questions() -> bytes:
+    fields = [only_if(boolean(f"{i:x}"), yes(f"{(i + 1) % 4096:x}")) for i in range(4096)]
+    return questionnaire(fields, TWO, odds("direct", 2))
+
+
+@heavy
+def lists_of_too_many_options() -> bytes:
+    return questionnaire([ticks("q", [f"{i:x}" for i in range(100_000)])], ALL, odds("direct", 1))
+
+
+@heavy
+def lists_whose_options_are_called_alike() -> bytes:
+    fields = [ticks(f"q{i}", [f"{j}" + "é" * 200 for j in range(64)]) for i in range(64)]
+    return questionnaire([*fields, ticks("q", [f"{j}" for j in range(64)])], TWO, odds("direct", 2))
+
+
+@heavy
+def weeks_of_a_thousand_years() -> bytes:
+    weeks = [dated(f"w{i}", "week", "1500-W01", "2500-W01") for i in range(4)]
+    return questionnaire(weeks, ALL, odds("direct", 4))
+
+
+@heavy
+def dates_beyond_the_calendar() -> bytes:
+    return questionnaire([dated(f"{i:x}", "year", -(10**i), 10**i) for i in range(1000)], TWO, odds("direct", 2))
+
+
+@heavy
+def a_questionnaire_in_two_hundred_languages() -> bytes:
+    fields = [ticks(f"q{i}", [f"{j}" for j in range(20)]) for i in range(40)]
+    labels = {field["name"]: {f"{j}": "ç" for j in range(20)} for field in fields}
+    tags = [f"x{a}{b}" for a in "abcdefghijklmno" for b in "abcdefghijklmn"]
+    return questionnaire(fields, TWO, odds("direct", 2), translations={tag: {"labels": labels} for tag in tags})
+
+
 # ---- measuring
 
 
@@ -413,7 +544,7 @@ def loaded(data: bytes) -> str:
     try:
         Campaign.from_bytes(data)
     except CampaignError as error:
-        return f"refused: {error}"
+        return f"refused: {error}" if error.reason else f"refused without one of the reasons: {error}"
     return "loaded"
 
 

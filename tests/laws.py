@@ -475,6 +475,13 @@ class Branching(Randomness):
         self.ways *= unit**n_bits
         return mask
 
+    def drawn(self, law: Sequence[tuple[int, Fraction]]) -> int:
+        """An outcome of a law that is known already, as one draw."""
+        outcome, chance = law[self._choice(len(law))]
+        self.weight *= chance.numerator
+        self.ways *= chance.denominator
+        return outcome
+
     def _choice(self, n_outcomes: int) -> int:
         at = len(self.choices)
         chosen = self._script[at] if at < len(self._script) else 0

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from lopub.collection.counts import Counts, count
     from lopub.collection.dataset import Dataset
     from lopub.collection.infer import infer_domain
-    from lopub.collection.simulation import simulate
+    from lopub.collection.simulation import simulate, simulate_rounds
     from lopub.contract.campaign import Campaign
     from lopub.contract.condition import Both, Comparison, Either, Not
     from lopub.contract.domain import Binned, Boolean, Categorical, Dated, Domain, IntegerRange, TickList
     from lopub.contract.report import Report
-    from lopub.contract.terms import Schedule, Terms, Translation
+    from lopub.contract.schedule import Repeat, Schedule
+    from lopub.contract.terms import Terms, Translation
     from lopub.contract.view import AllAttributes, Fill, Listed, Sample
     from lopub.device.client import Client
     from lopub.device.keeping import FileStore, MemoryStore, Spent
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from lopub.inference.joint import JointDistribution
     from lopub.model.dependence import Pruning
     from lopub.planning import Plan, Population, plan
-    from lopub.release import Publication, PublishSettings, publish
+    from lopub.release import Publication, PublishSettings, Rounds, publish, publish_rounds
     from lopub.service.studies import open_study
 
 __version__ = "0.1.0"
@@ -91,12 +92,13 @@ _HOMES = {
     "model.dependence": ("Pruning",),
     "planning": ("Plan", "Population", "plan"),
     "forecast.poisoning": ("poisoning_bound",),
-    "release": ("Publication", "PublishSettings", "publish"),
+    "release": ("Publication", "PublishSettings", "Rounds", "publish", "publish_rounds"),
     "service.studies": ("open_study",),
     "contract.report": ("Report",),
     "device.sending": ("Patience", "fetch_campaign"),
-    "collection.simulation": ("simulate",),
-    "contract.terms": ("Schedule", "Terms", "Translation"),
+    "collection.simulation": ("simulate", "simulate_rounds"),
+    "contract.schedule": ("Repeat", "Schedule"),
+    "contract.terms": ("Terms", "Translation"),
     "contract.view": ("AllAttributes", "Fill", "Listed", "Sample"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -146,9 +148,11 @@ __all__ = [
     "Publication",
     "PublishSettings",
     "Reason",
+    "Repeat",
     "Report",
     "ReportBatch",
     "ReportRejected",
+    "Rounds",
     "Sample",
     "Schedule",
     "Shrunk",
@@ -171,7 +175,9 @@ __all__ = [
     "plan",
     "poisoning_bound",
     "publish",
+    "publish_rounds",
     "simulate",
+    "simulate_rounds",
 ]
 
 

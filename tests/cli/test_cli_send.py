@@ -155,9 +155,11 @@ def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tm
     assert json.loads(result.stdout) == {
         "campaign": CAMPAIGN.id,
         "epsilon": CAMPAIGN.epsilon,
+        "lifetime_epsilon": CAMPAIGN.epsilon,
         "made_before": False,
         "n_attempts": 1,
         "spent": CAMPAIGN.epsilon,
+        "rounds": [],
     }
     assert len(files(tmp_path / "kept")) == 1
 

@@ -26,9 +26,10 @@ from lopub.contract.domain import Boolean, Domain, IntegerRange
 from lopub.contract.mechanism.direct import DirectChannel
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report, framed
-from lopub.contract.terms import Schedule, Terms
+from lopub.contract.schedule import Schedule
+from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.device.client import randomized
+from lopub.device.randomizing import randomized
 from lopub.errors import CampaignError, DomainError, LopubError, Reason, ReportRejected, StoreError
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.folds import hashes_of

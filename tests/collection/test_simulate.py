@@ -32,9 +32,10 @@ from lopub.contract.mechanism.hashed import HashedChannel
 from lopub.contract.mechanism.unary import SymmetricChannel
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report, pack, unframed
-from lopub.contract.terms import Schedule, Terms
+from lopub.contract.schedule import Schedule
+from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.device.client import cell
+from lopub.device.randomizing import cell
 from lopub.errors import CampaignError, ReportRejected
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws import Bulk, bulk_of, direct, draws, flips, hashed, records, subset, unary, views
@@ -138,6 +139,7 @@ def urandom(monkeypatch: pytest.MonkeyPatch) -> random.Random:
     stream = random.Random(SEED)
     monkeypatch.setattr(os, "urandom", stream.randbytes)
     monkeypatch.delattr(np.random, "SFC64")
+    monkeypatch.setattr(draws, "SFC64", Path)  # which nothing can be drawn from
     monkeypatch.delattr(np.random, "SeedSequence")
     return stream
 

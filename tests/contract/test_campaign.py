@@ -268,7 +268,7 @@ def test_listed_names_out_of_domain_order_are_refused():
         ("retention_days", -1, "retention_days must be at least 0, got -1"),
         ("schedule", "may", "schedule must be an object"),
         ("schedule/repeat", None, "the campaign spells something as LoPub would not write it"),
-        ("schedule/repeat", "daily", "schedule.repeat must be once: LoPub cannot yet collect repeated reports"),
+        ("schedule/repeat", "daily", "schedule.repeat must be once, or an object that says in which rounds"),
         ("schedule/opens", "2026-06-01", "schedule.closes must not be before schedule.opens, got 2026-05-31 before 2026-06-01"),
         ("schedule/opens", "1969-12-31", "schedule.opens must not be before 1970-01-01, got 1969-12-31"),
         ("schedule/opens", "2026-02-30", "schedule.opens must be a day such as 2026-05-31"),

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,15 @@ from lopub import Binned, Boolean, Campaign, CampaignError, Categorical, Domain,
 from lopub.contract.canonical import canonical_bytes
 from lopub.contract.domain import Attribute
 from lopub.contract.report import framed, unframed
+from lopub.errors import CampaignRefusal
+from lopub.laws.questionnaire import contradictions
 
-VECTORS = json.loads((Path(__file__).parents[1] / "golden" / "vectors.json").read_text(encoding="ascii"))
+GOLDEN = Path(__file__).parents[1] / "golden"
+VECTORS = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
+QUESTIONNAIRES = json.loads((GOLDEN / "questionnaires.json").read_text(encoding="utf-8"))
 CAMPAIGNS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in VECTORS["campaigns"]}
+SURVEYS = {item["campaign"]: Campaign.from_bytes(item["text"].encode()) for item in QUESTIONNAIRES["campaigns"]}
+"""Of format 2: with conditions, lists, dates, open-ended bins and languages."""
 REPORTS = [
     (CAMPAIGNS[item["campaign"]], Report.from_bytes(bytes.fromhex(item["bytes"]), CAMPAIGNS[item["campaign"]]))
     for item in VECTORS["reports"]
@@ -34,6 +41,7 @@ DOMAIN = Domain(
 )
 
 campaigns = st.sampled_from(list(CAMPAIGNS.values()))
+surveys = st.sampled_from(list(SURVEYS.values()))
 reports = st.sampled_from(REPORTS)
 fuzz = partial(settings, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
 scalars = st.one_of(
@@ -135,7 +143,10 @@ def test_what_was_framed_is_found_again(frames):
 
 def assert_refused_or_the_same_campaign(data: bytes) -> None:
     campaign = outcome(CampaignError, Campaign.from_bytes, data)
-    assert isinstance(campaign, CampaignError) or campaign.canonical_bytes == data
+    if isinstance(campaign, CampaignError):
+        assert isinstance(campaign.reason, CampaignRefusal), "refused for none of the reasons of the format"
+    else:
+        assert campaign.canonical_bytes == data
 
 
 @fuzz(max_examples=300)
@@ -153,7 +164,7 @@ def test_random_json_is_refused_as_a_campaign(value):
 @fuzz(max_examples=500)
 @given(st.data())
 def test_a_campaign_with_a_piece_changed_is_refused_or_a_campaign(data):
-    assert_refused_or_the_same_campaign(data.draw(mutated(data.draw(campaigns).canonical_bytes)))
+    assert_refused_or_the_same_campaign(data.draw(mutated(data.draw(campaigns | surveys).canonical_bytes)))
 
 
 def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -162,13 +173,38 @@ def paths(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path for key, item in inner for path in [(*way, key), *paths(item, (*way, key))]]
 
 
-PATHS = {campaign.id: paths(json.loads(campaign.canonical_bytes)) for campaign in CAMPAIGNS.values()}
+PATHS = {campaign.id: paths(json.loads(campaign.canonical_bytes)) for campaign in [*CAMPAIGNS.values(), *SURVEYS.values()]}
+comparisons = st.fixed_dictionaries({"field": st.sampled_from(["age", "job", "hours", "reads", "later"])}).flatmap(
+    lambda field: st.sampled_from(["equals", "atLeast", "above", "includes", "oneOf"]).flatmap(
+        lambda word: st.one_of(scalars, st.sampled_from(["young", "20", "books", True]), st.lists(scalars, max_size=2)).map(
+            lambda value: {**field, word: value}
+        )
+    )
+)
+conditions = st.recursive(
+    comparisons,
+    lambda inner: (
+        st.fixed_dictionaries({"not": inner})
+        | st.fixed_dictionaries({"and": st.lists(inner, max_size=3)})
+        | st.fixed_dictionaries({"or": st.lists(inner, max_size=3)})
+    ),
+    max_leaves=12,
+)
+
+
+@fuzz(max_examples=400)
+@given(st.data())
+def test_a_survey_with_any_condition_is_refused_or_a_campaign(data):
+    whole = json.loads(data.draw(surveys).canonical_bytes)
+    fields = whole["schema"]["fields"]
+    fields[data.draw(st.integers(0, len(fields) - 1))]["onlyIf"] = data.draw(conditions)
+    assert_refused_or_the_same_campaign(canonical_or_not(whole))
 
 
 @fuzz(max_examples=1500)
 @given(st.data())
 def test_a_campaign_with_a_member_changed_is_refused_or_a_campaign(data):
-    campaign = data.draw(campaigns)
+    campaign = data.draw(campaigns | surveys)
     *way, last = data.draw(st.sampled_from(PATHS[campaign.id]))
     whole = deepcopy(json.loads(campaign.canonical_bytes))
     at = whole
@@ -244,3 +280,14 @@ def test_a_number_lies_in_the_bin_that_holds_it(value, clamp):
 def test_any_record_is_refused_or_candidates(record):
     indices = outcome(DomainError, DOMAIN.indices, record)
     assert isinstance(indices, DomainError) or all(0 <= i < size for i, size in zip(indices, DOMAIN.sizes, strict=True))
+
+
+@fuzz(max_examples=400)
+@given(st.data())
+def test_any_record_of_a_survey_is_refused_or_keeps_its_rules(data):
+    domain = data.draw(surveys).domain
+    record = dict(data.draw(st.sampled_from([item["record"] for item in QUESTIONNAIRES["records"]])))
+    for name in data.draw(st.lists(st.sampled_from([question.name for question in domain.questions]), max_size=3)):
+        record[name] = data.draw(st.one_of(ANYTHING, st.lists(st.sampled_from(["books", "blogs", "nothing"]), max_size=4)))
+    indices = outcome(DomainError, domain.indices, record)
+    assert isinstance(indices, DomainError) or not contradictions(domain, np.array([indices], dtype=np.uint16))

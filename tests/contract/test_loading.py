@@ -33,6 +33,10 @@ ALWAYS = [
     "a_salt_of_a_million_letters",
     "four_thousand_translations",
     "a_hundred_thousand_categories",
+    "every_question_follows_from_all_before_it",
+    "a_chain_of_four_thousand_conditions",
+    "sixty_lists_of_sixty_four_options",
+    "a_condition_as_deep_as_json_may_be",
 ]
 LEGITIMATE = [name for name in heavy.HEAVY if list(heavy.HEAVY).index(name) < list(heavy.HEAVY).index("wide_integers")]
 

@@ -39,7 +39,7 @@ from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
-from lopub.device.client import randomized
+from lopub.device.randomizing import randomized
 
 SETTLED = settings(derandomize=True, deadline=None)
 PRECISE = Context(prec=220)

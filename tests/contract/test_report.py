@@ -24,7 +24,7 @@ from lopub.contract.budget import UNIT
 from lopub.contract.mechanism import Direct, Mechanism, Subset, Unary
 from lopub.contract.mechanism.bloom import Bloom
 from lopub.contract.report import framed, mask_of, pack, unframed, unpack, view_of
-from lopub.contract.terms import EPOCH
+from lopub.contract.schedule import EPOCH
 from lopub.contract.view import ViewRule
 
 DOMAIN = Domain(

@@ -40,7 +40,8 @@ from lopub.contract.budget import decimal_up, float_up, log_up
 from lopub.contract.canonical import Json, Members
 from lopub.contract.mechanism import Block, Channel, Law, Mechanism, n_cells
 from lopub.contract.randomness import Randomness
-from lopub.device.client import cell, randomized, today
+from lopub.device.client import today
+from lopub.device.randomizing import cell, randomized
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
 DOMAIN = Domain(

@@ -26,7 +26,8 @@ def whole_page() -> str:
 
 def test_every_question_on_the_page_can_be_asked_without_mistake_or_advice():
     draft = draft_of(*parsed(whole_page().encode()))
-    assert (draft.mistakes, advice_on(draft)) == ((), [])
+    (advice,) = advice_on(draft)
+    assert draft.mistakes == () and advice.text.startswith("15 of 16 questions have no text in de: fuel, health, colour,")
     assert len(draft.questions) == len(FIELDS) == 16
 
 

@@ -271,9 +271,13 @@ def vectors() -> Item:
 
 
 def file_text() -> str:
+    return spelt(vectors())
+
+
+def spelt(found: Item) -> str:
     """One item a line, so that a change shows which."""
     sections = []
-    for key, value in vectors().items():
+    for key, value in found.items():
         if isinstance(value, list):
             lines = ",\n".join(json.dumps(item, sort_keys=True) for item in value)
             sections.append(f"{json.dumps(key)}: [\n{lines}\n]")

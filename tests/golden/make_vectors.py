@@ -51,7 +51,7 @@ from lopub.contract.mechanism import Bloom, Subset, mechanism_from_json
 from lopub.contract.mechanism.bloom import positions
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import base64url, framed, pack, unframed
-from lopub.contract.terms import EPOCH
+from lopub.contract.schedule import EPOCH
 from lopub.contract.texts import ASSIGNED
 
 FILE = Path(__file__).with_name("vectors.json")

@@ -1,5 +1,6 @@
 """The pages in a real browser: no request, no console error, no serious accessibility issue, on a desk and on a phone."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 
 from lopub import evaluate, make_campaign, publish, simulate
+from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
-from lopub.contract.domain import Binned, Categorical, Domain
+from lopub.contract.domain import Binned, Boolean, Categorical, Domain
 from lopub.contract.terms import Terms
+from lopub.contract.view import Sample
 from lopub.evaluation.score_page import write_scorecard
 from lopub.forecast.request import CampaignRequest
+from lopub.model.dependence import Pruning
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")
@@ -33,7 +37,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-SIZES = {"desk": (1200, 900), "phone": (390, 800)}
+SIZES = {"desk": (1280, 900), "tablet": (768, 1000), "phone": (390, 800)}
+PAGES = ("publication", "strange", "scores", "wide")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,18 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     strange = strange_people()
     campaign = make_campaign(strange.domain, Terms(name="strange", title="<b>Löhne & 收入</b>"), CampaignRequest(epsilon=6))
     publish(simulate(strange, campaign, seed=1)).save(folder / "strange")
-    return {name: folder / name / "report.html" for name in ("publication", "strange", "scores")}
+    publish(wide_reports(), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300).save(folder / "wide")
+    return {name: folder / name / "report.html" for name in PAGES}
+
+
+def wide_reports() -> ReportBatch:
+    """Two hundred questions with long names; eight of them are looked at in pairs."""
+    rng = np.random.default_rng(2)
+    domain = Domain(tuple(Boolean(name=f"a question with a rather long name, number {i}") for i in range(200)))
+    first = rng.integers(0, 2, 800)
+    codes = np.stack([np.where(rng.random(800) < 0.9, first, rng.integers(0, 2, 800)) for _ in range(200)], axis=1)
+    request = CampaignRequest(epsilon=12, mechanism="direct", view=Sample(4), jointly=True)
+    return simulate(Dataset(domain, codes), make_campaign(domain, Terms(name="wide"), request), seed=1)
 
 
 def strange_people() -> Dataset:
@@ -89,7 +105,7 @@ def opened(browser: Any, path: Path, size: str) -> Any:
 
 
 @pytest.mark.parametrize("size", sorted(SIZES))
-@pytest.mark.parametrize("name", ["publication", "strange", "scores"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_opens_quietly(browser: Any, pages: dict[str, Path], name: str, size: str):
     import json
 
@@ -101,13 +117,13 @@ def test_a_page_opens_quietly(browser: Any, pages: dict[str, Path], name: str, s
 
 
 @pytest.mark.parametrize("size", sorted(SIZES))
-@pytest.mark.parametrize("name", ["publication", "strange", "scores"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_does_not_scroll_sideways(browser: Any, pages: dict[str, Path], name: str, size: str):
     opened(browser, pages[name], size)
     assert browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
 
 
-@pytest.mark.parametrize("name", ["publication", "strange", "scores"])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_no_serious_accessibility_issue(browser: Any, pages: dict[str, Path], name: str):
     spec = find_spec("axe_core_python")
     assert spec is not None and spec.submodule_search_locations
@@ -136,3 +152,40 @@ def test_a_page_is_dark_where_the_reader_is(browser: Any, pages: dict[str, Path]
     opened(browser, pages["publication"], "desk")
     assert paper("light") == "rgb(255, 255, 255)"
     assert paper("dark") == "rgb(20, 23, 28)"
+
+
+def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(browser: Any, pages: dict[str, Path]):
+    """A field stands out from the paper in both, however weak."""
+    opened(browser, pages["publication"], "desk")
+    for scheme in ("light", "dark"):
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        fields = browser.execute_script(
+            "return [...document.querySelectorAll('.heat rect')]"
+            ".map(field => [getComputedStyle(field).fill, +field.getAttribute('fill-opacity')])"
+        )
+        paper = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert fields
+        for fill, opacity in fields:
+            ink, ground = (np.array([int(v) for v in re.findall(r"\d+", colour)[:3]]) for colour in (fill, paper))
+            assert np.abs(opacity * (ink - ground)).max() > 15
+
+
+def test_the_first_printed_page_says_what_came_out(browser: Any, pages: dict[str, Path], tmp_path: Path):
+    """Title, findings, use and privacy before the first page break."""
+    opened(browser, pages["publication"], "desk")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
+    browser.set_window_size(794, 1123)  # A4 at 96 dots an inch
+    height = browser.execute_script("return document.querySelector('.newpage').getBoundingClientRect().top")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    assert 300 < height < 1123 - 2 * 38  # margins of a centimetre
+
+
+def test_marks_of_intervals_stay_within_their_bars(browser: Any, pages: dict[str, Path]):
+    opened(browser, pages["publication"], "phone")
+    outside = browser.execute_script(
+        "return [...document.querySelectorAll('.track b, .hist b')].filter(b => {"
+        "const m = b.getBoundingClientRect(), t = b.parentElement.getBoundingClientRect();"
+        "return m.width && (m.left < t.left - 3 || m.right > t.right + 3 || m.top < t.top - 3 || m.bottom > t.bottom + 3)"
+        "}).length"
+    )
+    assert outside == 0

@@ -16,7 +16,7 @@ from lopub.contract.terms import Terms
 from lopub.evaluation.score_page import scorecard_html, write_scorecard
 from lopub.forecast.request import CampaignRequest
 from lopub.pages import plots
-from lopub.release.render.html import report_html
+from lopub.release.render.report_page import report_html
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,16 @@ def test_the_same_numbers_give_the_same_page(people: Dataset):
 def test_a_page_holds_no_script_and_no_address(people: Dataset):
     page = report_html(published(people, CampaignRequest(epsilon=6))).decode()
     assert "<script" not in page
-    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page)
+    addresses = re.findall(r'(?:src|href)="(?!#|data:,)([^"]*)"', page)
+    assert addresses and not [one for one in addresses if re.search(r"^/|//|:|\.\.", one)]  # files beside it
+
+
+def test_every_file_that_a_page_links_to_is_there_and_every_file_is_linked(people: Dataset, tmp_path: Path):
+    published(people, CampaignRequest(epsilon=6)).save(tmp_path / "p")
+    page = (tmp_path / "p" / "report.html").read_text()
+    linked = set(re.findall(r'<a href="(?!#)([^"]*)"', page))
+    there = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*") if path.is_file()}
+    assert linked == there - {"report.html"}
 
 
 def test_a_report_without_dependence_says_so():

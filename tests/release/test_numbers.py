@@ -15,7 +15,7 @@ from lopub.forecast.request import CampaignRequest
 from lopub.inference import Study
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, drawn, shown_form, statistics_of
-from lopub.release.render.html import report_html
+from lopub.release.render.report_page import report_html
 from lopub.release.summary import independent_pairs, warnings_of
 
 HEIGHT = Binned(name="height", edges=("1", "1.5", "2", "4"), missing=True)

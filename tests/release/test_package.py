@@ -519,9 +519,16 @@ def visible(name: str) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_card_shows_every_question(written: dict[str, Path], kind: str):
+    head, *rows = tables_of(written[kind])[0]
+    assert head == ["column", "question", "answers", "only if"]
+    assert [row[0] for row in rows] == [visible(name) for name in publication_of(kind).campaign.domain.names]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_card_shows_every_attribute_with_its_epsilon(written: dict[str, Path], kind: str):
     publication = publication_of(kind)
-    epsilons = {row[0]: float(row[1]) for row in tables_of(written[kind])[0][1:]}
+    epsilons = {row[0]: float(row[1]) for row in tables_of(written[kind])[1][1:]}
     assert list(epsilons) == [visible(name) for name in publication.campaign.domain.names]
     for name, shown_as in zip(publication.campaign.domain.names, epsilons.values(), strict=True):
         assert 0 <= shown_as - publication.campaign.epsilon_of(name) < 1.01e-6
@@ -532,7 +539,7 @@ def test_the_card_states_the_errors_of_the_marginals(written: dict[str, Path], k
     errors: dict[str, list[float]] = {}
     for row in rows_of(written[kind] / "estimates" / "marginals.csv"):
         errors.setdefault(visible(row["attribute"]), []).append(float(row["standard_error"] or "nan"))
-    head, *rows = tables_of(written[kind])[1]
+    head, *rows = tables_of(written[kind])[2]
     assert head[3:] == ["largest standard error", "values below their standard error"]
     assert {row[0]: row[3] for row in rows} == {name: f"{np.nanmax(own):.4g}" for name, own in errors.items()}
     in_doubt = read(written[kind], "estimates/summary.json")["support"]["marginal_cells_in_doubt"]
@@ -578,8 +585,8 @@ def test_no_text_of_a_campaign_becomes_markup(written: dict[str, Path], kind: st
     for name, content in inner_types(written[kind]):
         assert name not in ("html_block", "html_inline", "link_open", "image", "hr", "fence", "code_block", "ordered_list_open")
         assert name != "code_inline" or content in ours
-    assert len(headings) == 10
-    assert len(tables_of(written[kind])) == 2
+    assert len(headings) == 11
+    assert len(tables_of(written[kind])) == 3
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,35 @@ from functools import cache
 from itertools import combinations
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import questionnaires
-from lopub import Dataset, DomainError, JointDistribution, Listed, ReportBatch, Sample, Study, count, publish, simulate
+from lopub import (
+    Binned,
+    Boolean,
+    CampaignRequest,
+    Dataset,
+    DomainError,
+    JointDistribution,
+    Listed,
+    ReportBatch,
+    Sample,
+    Study,
+    Terms,
+    count,
+    make_campaign,
+    publish,
+    simulate,
+)
+from lopub.contract.condition import Both, Comparison, Not
+from lopub.contract.domain import TickList
+from lopub.contract.fields import domain_of
+from lopub.forecast.population import Population
 from lopub.inference.agreement import Agreement
 from lopub.laws.questionnaire import contradictions
 from lopub.laws.support import Support
+from lopub.release.margins import Margins
 
 FULL = bool(os.environ.get("LOPUB_FULL"))
 ROWS = 1_000_000 if FULL else 20_000
@@ -122,6 +144,86 @@ def test_a_public_margin_leaves_nobody_where_nobody_can_be():
     census = JointDistribution((domain["job"],), np.array([0.5, 0.5]))
     publication = publish(reports("jointly"), margins=census, rows=5_000)
     assert contradictions(domain, publication.synthetic.codes) == {}
+
+
+@pytest.mark.parametrize("structure", ["calibrated", "paper"])
+def test_shares_of_what_follows_agree_with_a_public_margin_of_the_condition(structure):
+    """0.35 of the people have no job; the census says half of them."""
+    domain = questionnaires.DOMAIN
+    census = JointDistribution((domain["job"],), np.array([0.5, 0.5]))
+    publication = publish(reports("jointly"), margins=census, rows=5_000, structure=structure, method="shrunk")
+    shares = dict(zip(publication.names, (one.probabilities for one in publication.marginals), strict=True))
+    assert shares["hours"][3] == pytest.approx(0.5, abs=1e-9)
+    assert shares["overtime"][4] == pytest.approx(shares["hours"][[0, 3]].sum(), abs=1e-6)
+    made = {name: publication.synthetic.counts((name,)) / 5_000 for name in ("job", "hours")}
+    assert made["hours"][3] == made["job"][0] == pytest.approx(0.5, abs=0.01)
+    assert contradictions(domain, publication.synthetic.codes) == {}
+
+
+def test_a_public_margin_of_what_follows_moves_the_condition():
+    domain = questionnaires.DOMAIN
+    known = JointDistribution((domain["overtime"],), np.array([0.1, 0.1, 0.05, 0.05, 0.7]))
+    hours = Margins.of([known], domain).agreeing(jointly_told()).moved["hours"]
+    assert hours[[0, 3]].sum() == pytest.approx(0.7, abs=1e-6)
+
+
+@cache
+def jointly_told() -> Study:
+    return Study(reports("jointly"))
+
+
+CONTRADICTING = {
+    "a question answered by more people than it applies to": {"job": [0.7, 0.3], "hours": [0.3, 0.2, 0.1, 0.4]},
+    "at the ends of a chain": {"job": [0.6, 0.4], "overtime": [0.3, 0.3, 0.1, 0.1, 0.2]},
+    "more ticks than a list takes": {
+        f"reads/{option}": [0.1, 0.8, 0.1] for option in ("books", "papers", "blogs", "comics", "letters")
+    },
+    "none of these together with others": {"reads/nothing": [0.2, 0.7, 0.1], "reads/books": [0.3, 0.6, 0.1]},
+}
+
+
+@pytest.mark.parametrize("which", CONTRADICTING)
+def test_public_margins_that_the_questionnaire_cannot_have_together_are_refused(which):
+    domain = questionnaires.DOMAIN
+    margins = [JointDistribution((domain[name],), np.array(shares)) for name, shares in CONTRADICTING[which].items()]
+    with pytest.raises(DomainError, match="contradict the questionnaire: nobody who keeps its rules about"):
+        Margins.of(margins, domain).agreeing(jointly_told())
+    with pytest.raises(DomainError, match=r"the given shares of .* contradict the questionnaire"):
+        Population.with_shares(domain, CONTRADICTING[which])
+
+
+def test_a_reference_population_keeps_given_shares_and_the_questionnaire():
+    domain = questionnaires.DOMAIN
+    population = Population.with_shares(domain, {"hours": [0.1, 0.2, 0.2, 0.5]}, dependence="none")
+    assert population.shares[domain.position("hours")] == pytest.approx([0.1, 0.2, 0.2, 0.5], abs=0.01)
+    assert population.shares[domain.position("job")][0] == pytest.approx(0.5, abs=0.01)
+
+
+def test_estimates_of_zero_that_contradict_the_questionnaire_end_in_a_compromise():
+    """At epsilon 0.1 two hundred people say little: nobody seems to tick b, and everybody to answer what only b leads to."""
+    ticks = TickList(name="l", values=("a", "b", "c"), most=1)
+    x = Boolean(name="x", only_if=Comparison("l", "includes", ("a",)))
+    y = Boolean(name="y", only_if=Both((Comparison("l", "includes", ("b",)), Not(Comparison("x", "equals", (True,))))))
+    domain = domain_of((ticks, x, y))
+    shares = dict(enumerate(np.array(own) for own in ([0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])))
+    agreed = Agreement(domain).agreed(shares, lambda position: np.zeros((1, 1)))
+    assert all(own.min() >= 0 and own.sum() == pytest.approx(1) for own in agreed.values())
+    assert Agreement(domain).contradiction(agreed, [4]) == ()
+
+
+def test_drawn_numbers_tell_what_does_not_apply_from_no_answer(tmp_path):
+    hours = Binned(name="hours", edges=("0", "20", "40"), missing=True, only_if=Comparison("job", "equals", (True,)))
+    domain = domain_of((Boolean(name="job"), hours))
+    people = Dataset(domain, np.array([[1, 0], [1, 1], [1, 2], [0, 3]] * 500, dtype=np.uint16))
+    campaign = make_campaign(domain, Terms(name="draw"), CampaignRequest(epsilon=6))
+    publish(simulate(people, campaign, seed=1), numbers="draw").save(tmp_path / "out")
+    for name in ("synthetic.csv", "synthetic.parquet"):
+        found = Dataset.load(tmp_path / "out" / "data" / name, domain)
+        assert set(found.codes[:, 1].tolist()) == {0, 1, 2, 3}
+        assert contradictions(domain, found.codes) == {}
+    cells = pq.read_table(tmp_path / "out" / "data" / "synthetic.parquet")["hours"].to_pylist()
+    assert "(not applicable)" in cells and None in cells
+    assert all(0 < float(cell) <= 40 for cell in cells if cell not in (None, "(not applicable)"))
 
 
 def test_records_of_people_go_through_the_client_one_by_one():

@@ -27,7 +27,7 @@ from lopub import (
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import least_gain
 from lopub.release import stages
-from lopub.release.render import html
+from lopub.release.render import report_page
 from lopub.release.stages import ROUNDED
 
 DOMAIN = Domain(tuple(Boolean(name=f"q{i:02}") for i in range(24)))
@@ -78,13 +78,13 @@ def test_a_publicly_known_pair_is_held_in_any_case(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_package_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setattr(html, "MOST_CARDS", 10)
-    monkeypatch.setattr(html.plots, "MOST_LABELS", 5)
+    monkeypatch.setattr(report_page, "MOST_QUESTIONS", 10)
+    monkeypatch.setattr(report_page.plots, "MOST_LABELS", 5)
     wide = published_wide(monkeypatch, 2)
     wide.save(tmp_path / "p")
     page = (tmp_path / "p" / "report.html").read_text()
-    assert "14</data> more attributes are in <code>estimates/marginals.csv</code>" in page
-    assert "20 attributes are left out, the strongest dependences are shown" in page
+    assert "14 more questions are in estimates/marginals.csv" in page
+    assert "20 questions without a strong dependence are left out" in page
     rows = list(csv.DictReader((tmp_path / "p" / "estimates" / "dependence.csv").read_text().splitlines()))
     assert len(rows) == len(wide.graph.strengths)
     assert sum(row["mutual_information"] != "" for row in rows) == 2

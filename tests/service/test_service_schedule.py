@@ -13,7 +13,7 @@ import people
 from lopub import Campaign, CampaignRequest, Schedule, Terms, make_campaign
 from lopub.cli.commands import app
 from lopub.contract.report import Report
-from lopub.contract.terms import EPOCH, GRACE_DAYS
+from lopub.contract.schedule import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError
 from lopub.service.backup import backup, restore
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, overdue, tally, withdraw

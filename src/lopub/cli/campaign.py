@@ -16,12 +16,12 @@ from lopub.cli.outputs import check_file, check_unread
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, epsilon_warning
+from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording
+from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.request import CampaignRequest, make_campaign
@@ -55,6 +55,15 @@ Flip = Annotated[
 Bits = Annotated[int | None, typer.Option("--bits", metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
 Hashes = Annotated[
     int | None, typer.Option("--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")
+]
+LifetimeEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--lifetime-epsilon",
+        metavar="L",
+        help="Of everything that a device ever sends, where the draft repeats in mode permanent.",
+        rich_help_panel="Privacy",
+    ),
 ]
 Rate = Annotated[
     float | None,
@@ -113,11 +122,13 @@ def request_of(
     mechanism: str | None,
     view: str | None,
     jointly: bool | None,
+    lifetime_epsilon: str | None = None,
 ) -> CampaignRequest:
     """The options as one request. A kind of view without its number is the usual one for the mechanism that suits it."""
     suited = ViewRule.known[view].usual_mechanism if view in ViewRule.known else ""
     return CampaignRequest(
         epsilon=epsilon,
+        lifetime_epsilon=lifetime_epsilon,
         flip_probability=flip_probability,
         n_bits=bits,
         n_hashes=hashes,
@@ -133,6 +144,7 @@ def make(
     draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="The draft: questions and terms, as JSON.", show_default=False)],
     output: Output,
     epsilon: Epsilon = None,
+    lifetime_epsilon: LifetimeEpsilon = None,
     flip_probability: Flip = None,
     bits: Bits = None,
     hashes: Hashes = None,
@@ -155,7 +167,8 @@ def make(
     """
     check_file(output, force=force)
     check_unread(output, [draft])
-    request = request_of(epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly)
+    privacy = (epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly, lifetime_epsilon)
+    request = request_of(*privacy)
     domain, terms = draft_from_file(draft)
     write(made(domain, terms, request, people), output, people, open_choice=request.is_open, as_json=as_json, force=force)
 
@@ -322,6 +335,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
         "campaign": campaign.id,
         "name": campaign.terms.name,
         "epsilon": campaign.epsilon,
+        "lifetime_epsilon": campaign.lifetime_epsilon,
         "mechanism": campaign.mechanism.to_json(),
         "view": str(campaign.view),
         "randomize": "jointly" if campaign.jointly else "separately",
@@ -337,7 +351,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
 
 def warnings_of(campaign: Campaign) -> list[str]:
     """What a steward should know before people are asked."""
-    return [text for text in [epsilon_warning(campaign.loss)] if text]
+    return [text for text in [weakness(campaign)] if text]
 
 
 def warn_of(campaign: Campaign) -> None:
@@ -377,6 +391,7 @@ def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = 
         "mechanism": campaign.mechanism.name,
         "view": f"{campaign.view}, randomized {how}",
         "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
+        **({"in all rounds": in_all} if (in_all := lifetime_in_words(campaign)) else {}),
         "expected": expected_error(campaign, people, chosen=chosen),
         "report": f"at most {campaign.longest_report:,} bytes",
         "min_reports": f"{campaign.terms.min_reports:,}",
@@ -384,7 +399,7 @@ def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = 
     if (exposed := exposure(campaign)) is not None:
         rows["poisoning"] = exposed
     if campaign.terms.schedule:
-        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}"
+        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{rounds_in_words(campaign)}"
     summary = table("", "")
     summary.show_header = False
     for name, value in rows.items():

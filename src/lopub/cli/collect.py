@@ -9,7 +9,7 @@ from lopub.cli.console import tell
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, CampaignFile, CampaignFileOrId, Database, Grace
 from lopub.contract.campaign import Campaign
-from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS
 
 if TYPE_CHECKING:
     from lopub.service.campaigns import Entry

@@ -6,6 +6,7 @@ import typer
 
 from lopub import __version__
 from lopub.cli import (
+    audit,
     backup,
     campaign,
     collect,
@@ -57,6 +58,7 @@ app.command()(backup.backup)
 app.command()(backup.restore)
 app.command()(send.send)
 app.command()(withdraw.withdraw)
+app.command()(audit.audit)
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ from lopub.cli.options import AsJson, Database, Grace, SourceCampaign, Sources
 from lopub.cli.sources import Sources as Named
 from lopub.cli.sources import refused_by_reason, resolved
 from lopub.collection.batch import walk_reports
-from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS
 from lopub.errors import DomainError, Reason, TooFewReports
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS
 from lopub.contract.wording import Wording
 
 SEED_HELP = "Same input and same seed, same output."

@@ -14,7 +14,8 @@ from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
-from lopub.errors import DomainError, TooFewReports
+from lopub.contract.wording import weakness
+from lopub.errors import CampaignError, DomainError, TooFewReports
 from lopub.files import write_whole
 from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.forecast.outlook import ACCURACY
@@ -23,6 +24,7 @@ from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
 from lopub.planning.advice import OTHERS, in_words
+from lopub.planning.rounds import RoundOption, round_options
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
@@ -127,6 +129,11 @@ def plan(
         if file is not None:
             check_file(file, force=force)
     domain, terms = read_questions(campaign_file)
+    if terms.repeat is not None and terms.repeat.is_permanent:
+        raise CampaignError(
+            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
+            " make the campaign with `lopub campaign make --lifetime-epsilon`"
+        )
     crowd = population_of(domain, table_file, margin or [], dependence)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
@@ -135,10 +142,10 @@ def plan(
             people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
         elif epsilon is None:
             epsilon = epsilon_needed(domain, people=people, error=_known(error), **question)
-        check_enough(people, terms)
+        check_enough(people if terms.repeat is None else people * terms.repeat.take_part // terms.repeat.rounds, terms)
         found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
-        document = described(found, advised)
+        document, in_rounds = described(found, advised), _in_rounds(campaign, found)
         page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
     if output is not None:
         campaign.save(output, force=force)
@@ -146,12 +153,14 @@ def plan(
         write_whole(html, page.encode(), force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
+        rounds: dict[str, Any] = {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        print_json(document | rounds | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         print_plan(found, advised)
+        print_rounds(in_rounds)
         if output is None:
             say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
-    if warning := epsilon_warning(campaign.loss):
+    if warning := weakness(campaign):
         note(f"warning: {warning}")
     for file in (output, html):
         if file is not None and not as_json:
@@ -279,6 +288,29 @@ def described_option(option: Option) -> dict[str, Any]:
 def _known_error(error: float) -> float | None:
     """JSON knows no number that is none."""
     return None if error != error else error
+
+
+def _in_rounds(campaign: Campaign, found: Plan) -> list[RoundOption]:
+    """Of a campaign that repeats: what rounds cost, for its lifetime epsilon, in both modes."""
+    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
+    if schedule is None or schedule.repeat is None:
+        return []
+    crowd = found.population
+    return list(round_options(campaign.domain, schedule, people=found.people, lifetime_epsilon=total, population=crowd))
+
+
+def print_rounds(options: list[RoundOption]) -> None:
+    """The same as a table; nothing where a campaign does not repeat."""
+    titles = ("rounds", "take part", "epsilon of a report", "reports a round", "share", "change")
+    shown = table(*titles, right=titles[1:])
+    for one in options:
+        change = f"{one.change_error:.4f}"
+        if one.least_change_error < one.change_error:
+            change = f"{one.least_change_error:.4f} to {change}"
+        shown.add_row(one.mode, f"{one.take_part}", f"{one.epsilon:.3f}", f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
+    if options:
+        say(f"\nin rounds, with epsilon {options[0].lifetime_epsilon:.3g} for everything that a device sends; standard errors:")
+        out.print(shown)
 
 
 def print_plan(found: Plan, advised: list[Advice]) -> None:

@@ -1,23 +1,30 @@
 """`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lopub.cli.console import note, out, print_json, progress_bar, say, table
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources
+from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
+from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import read, resolved
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
 from lopub.contract.budget import decimal_up
+from lopub.contract.schedule import day_of
+from lopub.contract.wording import lifetime_in_words
 from lopub.errors import DomainError
 from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
-from lopub.release import STRUCTURES, Publication, PublishSettings, published
+from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
+from lopub.release.render.rounds import MARK
+from lopub.release.rounds import rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
-from lopub.release.summary import warnings_of
+from lopub.release.summary import warnings_of, why_without_strength
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
 Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
@@ -60,10 +67,34 @@ Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many ind
 Numbers = Annotated[
     str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
 ]
+Round = Annotated[
+    str | None,
+    typer.Option(
+        "--round",
+        metavar="DAY",
+        help="Of a campaign that repeats: the round that begins on this day, or so, such as 2026-11.",
+        show_default=False,
+    ),
+]
+AllRounds = Annotated[
+    bool,
+    typer.Option(
+        "--all-rounds", help="Of a campaign that repeats: levels in every round and changes between them, instead of a table."
+    ),
+]
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
+PageLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        metavar="TAG",
+        help="Show the campaign's texts in this language on the pages, such as de; the campaign's own unless given.",
+        show_default=False,
+    ),
+]
 
 
 def publish(
@@ -80,7 +111,10 @@ def publish(
     numbers: Numbers = "label",
     margin: Margins = None,
     seed: Seed = 0,
+    language: PageLanguage = None,
     no_counts: NoCounts = False,
+    round_name: Round = None,
+    all_rounds: AllRounds = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -89,8 +123,11 @@ def publish(
     Example: `lopub publish campaign.json reports.parquet -o publication`
     or `lopub publish campaign.json sqlite:///lopub.db -o publication`
 
-    More: docs/publishing.md, and docs/commands.md on sources
+    More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
+    if all_rounds:
+        publish_all_rounds(sources, campaign, output, round_name, as_json=as_json, force=force)
+        return
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
@@ -101,21 +138,65 @@ def publish(
         "copies": copies,
         "numbers": numbers,
         "seed": seed,
+        "language": language or "",
         "counts": not no_counts,
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
     named = resolved(sources, campaign)
-    found = read(named, counts_suffice=counts_suffice(named.campaign, settings))
+    if round_name is not None:
+        rounds_of(named.campaign)  # refuses before anything is read
+    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
+    found = read(named, counts_suffice=suffices)
+    if round_name is not None:
+        found = replace(found, data=of_round(found.data, round_name))
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
     publication.save(output, force=force)
+    if told := language_told(publication.wording, [language] if language else []):
+        note(told)
     if as_json:
         print_json(found.described() | described(publication) | {"output": str(output)})
     else:
         print_publication(publication)
         say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def of_round(data: ReportBatch | Counts, name: str) -> ReportBatch | Counts:
+    """The reports of one round; counts, which do not tell rounds apart, only where they are of that one."""
+    if isinstance(data, ReportBatch):
+        return data.of_round(name)
+    slot = rounds_of(data.campaign)[0].round_named(name)
+    if data.slots != (slot, slot):
+        raise DomainError(f"these counts are not of the round {name} alone; publish it from the reports")
+    return data
+
+
+def publish_all_rounds(
+    sources: list[str], campaign: str | None, output: Path, round_name: str | None, *, as_json: bool, force: bool
+) -> None:
+    """Levels in every round, and changes from one to the next."""
+    if round_name is not None:
+        raise typer.BadParameter("give either --round or --all-rounds")
+    check_directory(output, mark=MARK, force=force)
+    named = resolved(sources, campaign)
+    rounds_of(named.campaign)
+    found = read(named)
+    if not isinstance(found.data, ReportBatch):
+        raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
+    with working("estimating"):
+        rounds = publish_rounds(found.data)
+    rounds.save(output, force=force)
+    n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
+    for slot in rounds.left_out:
+        note(f"note: the round from {day_of(slot)} has fewer than {rounds.campaign.terms.min_reports:,} reports and is left out")
+    if as_json:
+        print_json(found.described() | n_levels | {"output": str(output)})
+        return
+    say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
+    say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
+    say(f"written: {output}; start with {output / 'report.html'}")
 
 
 def pruning(find: str | None) -> Pruning | None:
@@ -130,6 +211,7 @@ def described(publication: Publication) -> dict[str, Any]:
     return {
         "n_rows": len(publication.synthetic),
         "n_edges": len(publication.graph.edges),
+        "n_findings": len(publication.findings.stated),
         "n_dropped_edges": len(publication.dropped),
         "cliques": [[publication.names[position] for position in clique] for clique in publication.model.tree.cliques],
         "largest_misfit": max(publication.model.misfits),
@@ -152,11 +234,15 @@ def print_publication(publication: Publication) -> None:
     strongest = table("strongest dependences", graph.measure + ", nats", right=(graph.measure + ", nats",))
     for a, b in graph.edges[:5]:
         strength = graph.strengths.get((a, b))
-        strongest.add_row(f"{names[a]} – {names[b]}", "assumed" if strength is None else f"{strength:,.4g}")
+        shown = why_without_strength(publication, (a, b)) if strength is None else f"{strength:,.4g}"
+        strongest.add_row(f"{names[a]} – {names[b]}", shown)
     if graph.edges:
         out.print(strongest)
     else:
         say("no dependence stands out of the noise: the table is made of independent attributes")
+    if every := publication.findings.every:
+        stated = len(publication.findings.stated)
+        say(f"{stated} of the {len(every)} that the reports show are sure enough to be stated as findings")
     if publication.dropped:
         shown = ", ".join(f"{names[a]} – {names[b]}" for a, b in publication.dropped[:5])
         more = f" and {len(publication.dropped) - 5} more" if len(publication.dropped) > 5 else ""

@@ -11,15 +11,15 @@ import typer
 
 from lopub.cli.console import note, one_line, out, plain, print_json, say, table
 from lopub.cli.options import AsJson, Language, language_told, languages_wanted
-from lopub.contract.budget import decimal_up, epsilon_warning, factor_up, float_up, total_up
+from lopub.contract.budget import decimal_up, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
-from lopub.contract.terms import GRACE_DAYS
-from lopub.contract.wording import Wording
+from lopub.contract.schedule import GRACE_DAYS
+from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
-from lopub.errors import DomainError, EpsilonTooHigh, StoreError
+from lopub.errors import CampaignError, DomainError, EpsilonTooHigh, StoreError
 from lopub.files import members_once
 
 LONGEST_RECORD = 16 * 2**20
@@ -88,7 +88,7 @@ def send(
     patience = Patience(seconds=seconds)
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
     client = Client(campaign, epsilon_cap=epsilon_cap, lifetime_cap=lifetime_cap, store=FileStore(store), respondent=respondent)
-    made_before = client.kept() is not None
+    made_before = nothing_due(client)
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
     if not as_json:
@@ -97,19 +97,33 @@ def send(
             note(fallback)
         print_spent(client, campaign, made_before)
     if not made_before:
-        record = read_record(record_file)
+        record = read_record(record_file) if client.needs_record else None
         agree(wording, record, agreed=agreed, capped=epsilon_cap is not None)
         client.encode(record)
     n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
     if as_json:
         spent = float_up(client.spent().epsilon)
         told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "n_attempts": n_attempts}
-        print_json(told | {"spent": spent})
+        drawn = [str(day) for day in client.rounds()]
+        print_json(told | {"spent": spent, "lifetime_epsilon": campaign.lifetime_epsilon, "rounds": drawn})
         return
     if made_before:
         say("A report was made here before; it was sent once more, as the same bytes.")
     say("Sent: the collector has the noisy report, and counts it once, however often it is sent.")
     say("Whether it had come before, the collector does not tell.")
+    if days := client.rounds():
+        say(f"This device takes part in the rounds from {', '.join(map(str, days))}; a round that it misses is lost.")
+
+
+def nothing_due(client: Client) -> bool:
+    """Whether there is a report to send again, and none to make; refuses where there is neither."""
+    kept = client.kept()
+    if client.due() is not None or (kept is None and not client.rounds()):
+        return False  # outside the schedule, the record is looked at first, as ever
+    if kept is None:
+        own = ", ".join(map(str, client.rounds()))
+        raise CampaignError(f"nothing is due today: this device takes part in the rounds from {own}")
+    return True
 
 
 # ---- the record
@@ -144,10 +158,10 @@ def candidates_of(campaign: Campaign, record: Mapping[str, Any]) -> tuple[int, .
 # ---- agreeing
 
 
-def agree(wording: Wording, record: Mapping[str, Any], *, agreed: bool, capped: bool) -> None:
-    """Go on where the record fits and the person agrees, and only then."""
+def agree(wording: Wording, record: Mapping[str, Any] | None, *, agreed: bool, capped: bool) -> None:
+    """Go on where the record fits and the person agrees, and only then. record: None where a permanent answer is kept."""
     campaign = wording.campaign
-    candidates, warning = candidates_of(campaign, record), epsilon_warning(campaign.loss)
+    candidates, warning = None if record is None else candidates_of(campaign, record), weakness(campaign)
     if agreed:
         if warning and not capped:
             raise EpsilonTooHigh(f"{warning}; --yes alone does not agree to that: add an --epsilon-cap that allows it")
@@ -156,9 +170,13 @@ def agree(wording: Wording, record: Mapping[str, Any], *, agreed: bool, capped: 
         return
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody can be asked here; add --yes to agree")
-    if out.is_terminal:  # and nowhere else: what is piped may be kept
+    if out.is_terminal and candidates is not None:  # and nowhere else: what is piped may be kept
         print_answers(wording, candidates)
-    question = "Randomize these answers here, and send the noisy report?"
+    question = (
+        "Send a noisy report over the noisy answer that is kept here?"
+        if candidates is None
+        else "Randomize these answers here, and send the noisy report?"
+    )
     doubt = f"Beware: {warning}, so it would hardly protect you.\n" if warning else ""
     if not typer.confirm(doubt + question, err=True):
         note("lopub: nothing was made, nothing was sent.")
@@ -185,6 +203,8 @@ def print_questions(wording: Wording) -> None:
         questions.add_row(one_line(question.name), "" if asked == question.name else asked, all_answers(wording, question))
     out.print(questions)
     say(f"\nepsilon {decimal_up(campaign.loss, 3)}: {odds(campaign.loss)}")
+    if in_all := lifetime_in_words(campaign):
+        say(in_all)
     say(what_becomes_of_it(campaign))
 
 
@@ -228,7 +248,8 @@ def answer_shown(wording: Wording, question: Question, code_of: Mapping[str, int
 def print_spent(client: Client, campaign: Campaign, made_before: bool) -> None:
     """What was revealed from this store, and what it will be."""
     spent = client.spent()
-    after = "" if made_before else f", {decimal_up(total_up([spent.epsilon, campaign.loss]), 3)} after this"
+    counted = made_before or client.has_begun
+    after = "" if counted else f", {decimal_up(total_up([spent.epsilon, campaign.lifetime_loss]), 3)} after this"
     say(f"This store has spent epsilon {decimal_up(spent.epsilon, 3)} of yours so far{after}.")
     if spent.n_unknown:
         say(f"Older reports whose epsilon is not known and not in that sum: {spent.n_unknown}.")
@@ -247,7 +268,9 @@ def odds(loss: Decimal) -> str:
 def what_becomes_of_it(campaign: Campaign) -> str:
     """Days, deletion, and how many must answer."""
     terms = campaign.terms
-    days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}. " if terms.schedule else ""
+    days = ""
+    if terms.schedule:
+        days = f"Reports are taken from {terms.schedule.opens} to {terms.schedule.closes}{rounds_in_words(campaign)}. "
     close = f"the close, at most {GRACE_DAYS} days after the last one" if terms.schedule else "the close"
     kept = f"deleted {terms.retention_days} days after {close}" if terms.retention_days else "kept until somebody deletes them"
     return f"{days}Reports are {kept}; nothing is shown of fewer than {terms.min_reports:,}."

@@ -29,7 +29,6 @@ Value = str | bool | int | float | None
 Accepted = range | frozenset[int]
 """Candidates for which a comparison holds."""
 
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _TRUE = ("true", "True", "TRUE", "1")  # the spellings that Table Schema lists for a boolean
 _FALSE = ("false", "False", "FALSE", "0")

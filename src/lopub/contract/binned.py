@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from lopub.contract.attribute import NUMBER, Attribute, Value, few
-from lopub.contract.canonical import Json, decimal_text
+from lopub.contract.attribute import Attribute, Value, few
+from lopub.contract.canonical import NUMBER, Json, decimal_text
 from lopub.errors import DomainError
 
 BELOW, ABOVE = "-inf", "inf"

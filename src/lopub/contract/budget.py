@@ -76,7 +76,7 @@ def decimal_up(value: Decimal, places: int = 6) -> str:
     return str(_UP.quantize(value, Decimal((0, (1,), -places))))
 
 
-def epsilon_warning(epsilon: Decimal | float) -> str:
+def epsilon_warning(epsilon: Decimal | float, of: str = "one report") -> str:
     """One plain sentence about an epsilon that protects on paper only; empty where none is due.
 
     >>> epsilon_warning(8)
@@ -88,7 +88,7 @@ def epsilon_warning(epsilon: Decimal | float) -> str:
     if value <= WEAK_EPSILON:
         return ""
     loss = f"epsilon {short_up(value)} is above {WEAK_EPSILON}"
-    return f"{loss}: one report can make an observer nearly certain of the answers behind it"
+    return f"{loss}: {of} can make an observer nearly certain of the answers behind it"
 
 
 def short_up(value: Decimal, places: int = 3) -> str:
@@ -159,7 +159,41 @@ def change_units_for(epsilon: Decimal, distance: int) -> int:
 
 def flip_loss(change_units: int) -> Decimal:
     """What one differing bit reveals at most: ln((1 - c) / c), the paper's ln((2 - f) / f)."""
-    return log_up(Fraction(UNIT - change_units, change_units))
+    return bit_loss(Fraction(change_units, UNIT))
+
+
+def bit_loss(change: Fraction) -> Decimal:
+    """The same of a bit that is changed with this probability."""
+    return log_up((1 - change) / change)
+
+
+def composed_change(change_units: int, permanent_units: int | None) -> Fraction:
+    """How often a bit differs from the true one that is changed twice, by a permanent layer of noise and by a fresh one over it:
+    by one of the two, and not by both. Without a permanent layer, by the fresh one.
+
+    >>> composed_change(UNIT // 4, UNIT // 8), composed_change(UNIT // 4, None)
+    (Fraction(5, 16), Fraction(1, 4))
+    """
+    fresh, permanent = Fraction(change_units, UNIT), Fraction(permanent_units or 0, UNIT)
+    return fresh * (1 - permanent) + permanent * (1 - fresh)
+
+
+def fresh_change_units(change_units: int, permanent_units: int) -> int:
+    """The smallest fresh noise that, over the permanent one, changes a bit at least so often as change_units say."""
+    if change_units <= permanent_units:
+        raise CampaignError("a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon")
+    return check_change_units(-(-(change_units - permanent_units) * UNIT // (UNIT - 2 * permanent_units)))
+
+
+def fresh_odds(odds: int, permanent_odds: int, n_candidates: int) -> int:
+    """The largest odds of fresh k-ary randomized response that, over the permanent one, give reports at most these odds.
+
+    Over permanent odds of 1 + a, fresh odds of 1 + b compose to 1 + a b / (a + b + K).
+    """
+    if odds >= permanent_odds:
+        raise CampaignError("a report must reveal less than the permanent answer: give an epsilon below lifetime_epsilon")
+    kept = (odds - UNIT) * (permanent_odds - UNIT + n_candidates * UNIT) // (permanent_odds - odds)
+    return check_odds(UNIT + kept)
 
 
 def change_units_of(flip_probability: float | str | Decimal) -> int:

@@ -9,11 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Self
 
-from lopub.contract.budget import decimal_up, float_up
+from lopub.contract.budget import decimal_up, float_up, times_up
 from lopub.contract.canonical import Json, Members, canonical_bytes, parse_canonical
 from lopub.contract.domain import Clique, Domain
 from lopub.contract.fields import domain_from_json
 from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
+from lopub.contract.schedule import repeats
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.contract.texts import html_table, one_line
 from lopub.contract.view import Losses, ViewRule, view_from_json
@@ -21,7 +22,7 @@ from lopub.errors import CampaignError, CampaignRefusal, CodesCollide, DomainErr
 from lopub.files import kind_of, write_whole
 
 PLAIN_FORMAT, FORMAT = 1, 2
-"""Of a campaign whose questions are all asked of everybody, and of one that says more about them."""
+"""Of a campaign whose questions are all asked of everybody, once; and of one that says more about them, or asks again."""
 MOST_CODED_VIEWS = 4096
 """Views whose codes are derived, where each view has codes of its own."""
 MOST_TRIED = 2**14
@@ -30,6 +31,8 @@ LONGEST_REPORT = 2**16 - 1
 """Bytes: in a request or a file a report follows its length in 16 bits."""
 HEADER_BYTES = 1 + 8 + 16 + 4
 """Version, campaign, report id, slot."""
+FEWEST_ALIKE = 100
+"""Devices that are expected to share a view for good, in every round that can be published: a view of one's own is a name."""
 LONGEST_FILE = 4 * 2**20
 """Bytes of a campaign."""
 MOST_OPENED = 2**18
@@ -54,12 +57,14 @@ class Campaign:
                 object.__setattr__(self, "view", self.view.with_lists(self.domain.lists))
         with refusing(CampaignRefusal.VIEW):
             self.view.check(self.domain.sizes, self.jointly)
+            self._check_views_kept()
         with refusing(CampaignRefusal.TERMS):
             check_translations(self.terms.translations.values(), self.domain)
         with refusing(CampaignRefusal.LIMIT):
             self._check_cells()
         with refusing(CampaignRefusal.MECHANISM):
             self.mechanism.check((1,) if self.jointly else self._view_sizes, self.domain, self.jointly)
+            self._check_layers()
         with refusing(CampaignRefusal.LIMIT):
             coded = self._coded_views if self.jointly else [(position,) for position in range(len(self.domain))]
             self.mechanism.check_codes([self._block(view) for view in coded])  # before any is derived
@@ -70,6 +75,29 @@ class Campaign:
             if self.longest_report > LONGEST_REPORT:
                 most = f"at most {LONGEST_REPORT:,} are allowed"
                 raise CampaignError(f"a report could have {self.longest_report:,} bytes; {most}")
+
+    def _check_views_kept(self) -> None:
+        """A device with a permanent answer keeps its view, which must not single it out."""
+        if self.terms.repeat is None or not self.terms.repeat.is_permanent:
+            return
+        weights = self.view.weights_kept
+        if weights is None:
+            raise CampaignError(f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few")
+        if self.terms.min_reports * min(weights) < FEWEST_ALIKE * sum(weights):
+            needed = -(-FEWEST_ALIKE * sum(weights) // min(weights))
+            raise CampaignError(
+                f"min_reports must be at least {needed:,} in mode permanent, so that {FEWEST_ALIKE} devices or more share every"
+                f" view, got {self.terms.min_reports:,}"
+            )
+
+    def _check_layers(self) -> None:
+        """Two layers of noise where one of them is kept, and nowhere else."""
+        repeat, mechanism = self.terms.repeat, self.mechanism
+        wanted = repeat is not None and repeat.is_permanent
+        if wanted and mechanism.permanent is None:
+            raise CampaignError("mode permanent needs mechanism.permanent, the noise of the answer that is kept")
+        if mechanism.permanent is not None and not (wanted and mechanism.takes_permanent):
+            raise CampaignError("mechanism.permanent goes with mode permanent, and with bloom, symmetric unary or direct alone")
 
     def _check_cells(self) -> None:
         sizes = self.domain.sizes
@@ -191,6 +219,25 @@ class Campaign:
         """Epsilon of a whole report as a double, rounded up."""
         return float_up(self.loss)
 
+    @cached_property
+    def lifetime_loss(self) -> Decimal:
+        """Epsilon of everything that a device ever sends to this campaign, for any two histories of answers, never below the true
+        value. One report: its own. `sampled`: as many as it takes part in. `permanent`: that of the answer that is kept."""
+        repeat = self.terms.repeat
+        if repeat is None:
+            return self.loss
+        if not repeat.is_permanent:
+            return times_up(self.loss, repeat.take_part)
+        below = self.mechanism.permanent_layer()
+        if self.jointly:
+            return max(below.losses(1, self._block((0,)), self.coded_channels))
+        return self.worst(lambda n_blocks: below.losses(n_blocks, self._block((0,)), self.coded_channels))
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Epsilon of everything that a device ever sends, as a double, rounded up."""
+        return float_up(self.lifetime_loss)
+
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
         alone, or, where the questionnaire has rules, in it and what follows from it: the rest of its list, and questions that
@@ -247,8 +294,10 @@ class Campaign:
             "randomize": "jointly" if self.jointly else "separately",
             "view": self.view.to_json(),
         }
+        if self.terms.repeat is not None:
+            privacy["lifetime_epsilon"] = decimal_up(self.lifetime_loss)
         parts: dict[str, Json] = {
-            "format": format_of(self.domain),
+            "format": format_of(self.domain, self.terms.repeat is not None),
             "schema": self.domain.to_json(),
             "mechanism": self.mechanism.to_json(),
             "privacy": privacy,
@@ -282,11 +331,12 @@ class Campaign:
         with refusing(CampaignRefusal.SCHEMA):
             domain = domain_from_json(members.members("schema"))
         with refusing(CampaignRefusal.FORMAT):
-            if number != (needed := format_of(domain)):
+            if number != (needed := format_of(domain, repeats(value))):
                 raise CampaignError(f"format must be {needed} for these questions, got {number}")
         with refusing(CampaignRefusal.VIEW):
             privacy = members.members("privacy")
             claim, randomize = privacy.text("epsilon"), privacy.text("randomize")
+            lifetime_claim = privacy.text("lifetime_epsilon") if repeats(value) else ""
             if randomize not in ("jointly", "separately"):
                 raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
             rule = view_from_json(privacy.members("view"), domain)
@@ -301,6 +351,9 @@ class Campaign:
         with refusing(CampaignRefusal.CLAIM):
             if claim != (derived := decimal_up(campaign.loss)):
                 raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
+            if repeats(value) and lifetime_claim != (derived := decimal_up(campaign.lifetime_loss)):
+                said = f"privacy.lifetime_epsilon says {lifetime_claim[:40]}"
+                raise CampaignError(f"{said}, but the epsilon of all reports of a device is {derived}")
         return campaign
 
     @classmethod
@@ -334,9 +387,9 @@ def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
     return error
 
 
-def format_of(domain: Domain) -> int:
-    """The lowest format that can carry these questions."""
-    return PLAIN_FORMAT if domain.is_plain else FORMAT
+def format_of(domain: Domain, repeats: bool) -> int:
+    """The lowest format that can carry these questions, asked once or again and again."""
+    return PLAIN_FORMAT if domain.is_plain and not repeats else FORMAT
 
 
 def _within_limits(data: bytes) -> bytes:

@@ -6,6 +6,7 @@ exactly). Keys in code-point order, no spaces, UTF-8, every text in Unicode norm
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import chain
@@ -20,6 +21,9 @@ DEEPEST = 16
 LONGEST_DECIMAL = 1000
 """Characters of a bin edge; the shortest plain decimal of a double has at most 344."""
 
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""A number in a table, and an edge in any spelling: Python itself would read far more, such as 1_000."""
+
 Value = TypeVar("Value")
 Json = str | int | bool | list["Json"] | dict[str, "Json"]
 
@@ -31,7 +35,7 @@ def decimal_text(number: str | float | int, name: str) -> str:
     ('0.00001', '17', '0')
     """
     try:
-        if isinstance(number, str) and len(number) > LONGEST_DECIMAL:
+        if isinstance(number, str) and (len(number) > LONGEST_DECIMAL or not NUMBER.fullmatch(number)):
             raise InvalidOperation
         double = float(number)
         if not math.isfinite(double) or abs(double) > 1e15:

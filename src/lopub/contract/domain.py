@@ -11,7 +11,6 @@ from lopub.contract.attribute import (
     INTEGER,
     MOST_CANDIDATES,
     NOT_APPLICABLE,
-    NUMBER,
     Accepted,
     Attribute,
     Boolean,
@@ -21,7 +20,7 @@ from lopub.contract.attribute import (
     few,
 )
 from lopub.contract.binned import Binned
-from lopub.contract.canonical import Json
+from lopub.contract.canonical import NUMBER, Json
 from lopub.contract.condition import Comparison, Condition
 from lopub.contract.dated import Dated
 from lopub.contract.texts import html_table, one_line
@@ -165,6 +164,7 @@ class Domain:
     def questionnaire_mistakes(self) -> Iterator[tuple[str, str]]:
         """(question, what is wrong) of every condition, and of lists."""
         seen: set[str] = set()
+        names = Counter(question.name for question in self.questions)
         for question in self.questions:
             for comparison in question.only_if.comparisons() if question.only_if else ():
                 if (mistake := self._comparison_mistake(comparison, seen)) is not None:
@@ -173,7 +173,7 @@ class Domain:
             if tuple(self.attributes[len(seen) : len(seen) + len(own)]) != own:
                 yield question.name, f"list {question.name!r} must stand with all its options in order, and only there"
             seen.update(one.name for one in own)
-            if isinstance(question, TickList) and question.name in self:
+            if isinstance(question, TickList) and (question.name in self or names[question.name] > 1):
                 yield question.name, f"list {question.name!r} has the name of another question"
 
     def _comparison_mistake(self, comparison: Comparison, seen: set[str]) -> str | None:
@@ -183,6 +183,8 @@ class Domain:
             if comparison.operator != "includes" and comparison.field in lists:
                 why = "is a list, of which one option can be asked, by includes"
             return f" looks at {comparison.field!r}, which {why}"
+        if comparison.operator == "includes" and not isinstance(comparison.values[0], str):
+            return f" asks whether {comparison.field!r} includes something that is not a text"
         try:
             self.accepted(comparison)
         except DomainError as error:

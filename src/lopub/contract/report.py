@@ -73,7 +73,8 @@ class Report:
         if schedule and self.slot not in schedule.slots:
             _refuse(
                 Reason.SLOT,
-                f"report has slot {self.slot}, the campaign's schedule has {schedule.slots[0]} to {schedule.slots[-1]}",
+                f"report has slot {self.slot}, the campaign's schedule has {schedule.slots[0]} to {schedule.slots[-1]}"
+                + (f", every {schedule.slots.step} days" if schedule.repeat else ""),
             )
         view = self.view(campaign)
         needed = campaign.payload_bytes(view)

@@ -3,49 +3,25 @@
 import re
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass, field
-from datetime import date
 
 from lopub.contract.canonical import LARGEST_INTEGER, Json, Members, text_at, without_defaults
 from lopub.contract.domain import Domain
+from lopub.contract.schedule import Repeat, Schedule, schedule_from_json
 from lopub.contract.texts import composed_texts, one_line
 from lopub.errors import CampaignError
 
-EPOCH = date(1970, 1, 1)
-"""Slot 0."""
-
 MOST_TRANSLATIONS = 4096
 LONGEST_LANGUAGE = 100
-GRACE_DAYS = 14
-"""Days after the schedule's last one in which a collector still takes what was made within it, and withdrawals; then it closes.
-Two weeks: a device that was switched off over a holiday can still send what it keeps. A collector may give fewer, but not more,
-so that people can be told when their reports will be deleted at the latest."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,99}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """The first and the last day on which a report may be made."""
-
-    opens: date
-    closes: date
-
-    def __post_init__(self) -> None:
-        if self.closes < self.opens:
-            raise CampaignError(f"schedule.closes must not be before schedule.opens, got {self.closes} before {self.opens}")
-        if self.opens < EPOCH:
-            raise CampaignError(f"schedule.opens must not be before {EPOCH}, got {self.opens}")
-
-    @property
-    def slots(self) -> range:
-        """The days as slots: days since 1970-01-01."""
-        return range((self.opens - EPOCH).days, (self.closes - EPOCH).days + 1)
-
-    def to_json(self) -> dict[str, Json]:
-        """The member `schedule` of a campaign."""
-        return {"opens": str(self.opens), "closes": str(self.closes), "repeat": "once"}
+def check_language(tag: str) -> str:
+    """The tag of a language; refuses what is none."""
+    if len(tag) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(tag):
+        raise CampaignError(f"a language must be a tag such as en or pt-BR, got {tag[:40]!r}")
+    return tag
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,11 +103,15 @@ class Terms:
             raise CampaignError(f"min_reports and retention_days must be at most {LARGEST_INTEGER}")
         _check_number(self.translations)
         for language in (self.language, *self.translations):
-            if len(language) > LONGEST_LANGUAGE or not _LANGUAGE.fullmatch(language):
-                raise CampaignError(f"a language must be a tag such as en or pt-BR, got {language[:40]!r}")
+            check_language(language)
 
     def __repr__(self) -> str:
         return one_line(self, repr(self.name))
+
+    @property
+    def repeat(self) -> Repeat | None:
+        """The rounds, where there are any."""
+        return self.schedule.repeat if self.schedule else None
 
     def to_json(self) -> dict[str, Json]:
         """The members of a campaign that are its terms."""
@@ -159,31 +139,11 @@ def terms_from_json(members: Members) -> Terms:
         language=members.text("language", "en"),
         consent=members.text("consent", ""),
         translations=_translations(members) if "translations" in members else {},
-        schedule=_schedule(members.members("schedule")) if "schedule" in members else None,
+        schedule=schedule_from_json(members.members("schedule")) if "schedule" in members else None,
         min_reports=members.integer("min_reports", 1),
         retention_days=members.integer("retention_days", 0),
         licence=members.text("licence", ""),
     )
-
-
-def _schedule(members: Members) -> Schedule:
-    days = {key: _day(members.text(key), members.path(key)) for key in ("opens", "closes")}
-    if members.text("repeat", "once") != "once":
-        raise CampaignError(
-            f"{members.path('repeat')} must be once: LoPub cannot yet collect repeated reports without"
-            " letting the noise be averaged away"
-        )
-    members.done()
-    return Schedule(**days)
-
-
-def _day(text: str, where: str) -> date:
-    try:
-        if not _DAY.fullmatch(text):
-            raise ValueError
-        return date.fromisoformat(text)
-    except ValueError:
-        raise CampaignError(f"{where} must be a day such as 2026-05-31") from None
 
 
 def _translations(members: Members) -> dict[str, Translation]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from lopub.contract.attribute import NOT_APPLICABLE, Categorical
+from lopub.contract.budget import decimal_up, epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Question, TickList
 from lopub.contract.terms import Translation
@@ -23,6 +24,16 @@ class Wording:
         """In the first of the wanted languages that there is; in the campaign's own where there is none."""
         terms = campaign.terms
         return cls(campaign, chosen_language(wanted, (terms.language, *terms.translations)))
+
+    @cached_property
+    def own(self) -> "Wording":
+        """The same in the campaign's own language."""
+        return Wording(self.campaign, self.campaign.terms.language)
+
+    def spoken(self, shown: str, own: str) -> str:
+        """The language of a text that is shown. own: the same in the campaign's own, which stands in where it is not
+        translated."""
+        return self.campaign.terms.language if shown == own else self.language
 
     @property
     def is_own(self) -> bool:
@@ -82,3 +93,35 @@ def chosen_language(wanted: Sequence[str], available: Sequence[str]) -> str:
             if other.lower().split("-")[0] == parts[0]:
                 return other
     return available[0]
+
+
+def lifetime_in_words(campaign: Campaign) -> str:
+    """What everything that a device ever sends reveals at most; empty where that is one report."""
+    repeat = campaign.terms.repeat
+    if repeat is None:
+        return ""
+    total = f"have epsilon {decimal_up(campaign.lifetime_loss, 3)}"
+    if repeat.is_permanent:
+        return (
+            f"All reports of one device together, in however many rounds, {total}: each adds fresh noise over the same noisy"
+            " answer, which is drawn once, from the first answers, and kept."
+        )
+    return (
+        f"All reports of one device together, at most {repeat.take_part} in {repeat.rounds} rounds, {total}, whatever was"
+        " answered in each of them."
+    )
+
+
+def rounds_in_words(campaign: Campaign) -> str:
+    """In which rounds a campaign repeats, and how often a device takes part, behind its days; empty where it does not repeat."""
+    repeat = campaign.terms.repeat
+    if repeat is None:
+        return ""
+    days = "every day" if repeat.every_days == 1 else f"every {repeat.every_days} days"
+    return f", {days} in {repeat.rounds} rounds; a device takes part in {repeat.take_part} ({repeat.mode})"
+
+
+def weakness(campaign: Campaign) -> str:
+    """One plain sentence about an epsilon that protects on paper only, of everything that a device ever sends; empty where none
+    is due."""
+    return epsilon_warning(campaign.lifetime_loss, "all reports of one device" if campaign.terms.repeat else "one report")

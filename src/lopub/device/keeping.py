@@ -7,7 +7,8 @@ What lies in the directory of a `FileStore`, in full; all of it for its owner al
     salt          32 random bytes: every name below is a hash with it
     lock          empty: whoever writes holds it
     spent.json    for each draw of noise the report's name, a hash of the respondent, and epsilon; never less than was drawn
-    64 digits     a finished report: noise, never an answer
+    64 digits     a finished report: noise, never an answer; of a campaign that repeats, what its series keeps from the start
+    ….round       the rounds that a series drew, and its reports; they are counted with its start
     .….part       a file that a crash cut short; a whole report among them is taken over, everything else is removed
 
 A report is handed out only after all of this has reached the disk. Reports of earlier versions keep their older names.
@@ -33,7 +34,7 @@ from lopub.errors import EpsilonTooHigh, StoreError
 from lopub.files import NO_LINKS, locked, make_private_directory, sync, whole_file, write_synced
 
 SALT_BYTES = 32
-MOST_EPSILON, LONGEST_EPSILON = 10**6, 200
+MOST_EPSILON, LONGEST_EPSILON = 10**10, 200
 """Of a kept draw: far above what any campaign reveals, and longer than it is ever written."""
 NO_TIME = 946_684_800
 """2000-01-01, in seconds since 1970: the time of every file. A report tells its day, and its file should not tell more."""
@@ -42,7 +43,8 @@ _EXACT = Context(prec=500, rounding=ROUND_CEILING)
 """An epsilon has some 120 digits; sums of them are exact, so that neither their number nor their order matters."""
 _REPORT = re.compile(r"[0-9a-f]{64}")
 _OLDER_REPORT = re.compile(r"[0-9a-f]{64}-[0-9a-f]{32}")
-_WHOLE_PART = re.compile(r"\.([0-9a-f]{64})\.([0-9a-f]{64})\.part")
+_ROUND = re.compile(r"[0-9a-f]{64}\.round")
+_WHOLE_PART = re.compile(r"\.([0-9a-f]{64}(?:\.round)?)\.([0-9a-f]{64})\.part")
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class FileStore:
         with _told("write", self._directory), self._alone():
             if (first := self._read(key)) is not None:
                 return first  # another process was faster: its report is the one that counts
-            name = self._name(key, self._salt())
+            name = self._file_name(key, self._salt())
             part = self._directory / f".{name}.{hashlib.sha256(report).hexdigest()}.part"
             try:
                 write_synced(part, report, mode=0o600, time=NO_TIME)
@@ -196,7 +198,7 @@ class FileStore:
     def path_of(self, key: str) -> Path:
         """The file of this key's report; its older name, where it has that or the store has no salt yet."""
         salt, older = self._salt(), self._directory / key
-        return self._directory / self._name(key, salt) if salt and not older.exists() else older
+        return self._directory / self._file_name(key, salt) if salt and not older.exists() else older
 
     # ---- the directory
 
@@ -238,7 +240,7 @@ class FileStore:
     @staticmethod
     def _is_ours(name: str) -> bool:
         known = name in ("salt", "lock", "spent.json") or name.endswith(".part")
-        return known or bool(_REPORT.fullmatch(name) or _OLDER_REPORT.fullmatch(name))
+        return known or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUND, _OLDER_REPORT))
 
     # ---- names
 
@@ -259,7 +261,7 @@ class FileStore:
 
     @staticmethod
     def _needs_salt(name: str) -> bool:
-        return name == "spent.json" or bool(_REPORT.fullmatch(name) or _WHOLE_PART.fullmatch(name))
+        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUND, _WHOLE_PART))
 
     def _make_salt(self) -> None:
         if not self._salt():
@@ -269,11 +271,16 @@ class FileStore:
     def _name(text: str, salt: bytes) -> str:
         return hmac.new(salt, text.encode(), hashlib.sha256).hexdigest()
 
+    @classmethod
+    def _file_name(cls, key: str, salt: bytes) -> str:
+        """What belongs to a series, whose key has a colon, is counted with its start, and has a name that says so."""
+        return cls._name(key, salt) + (".round" if ":" in key else "")
+
     # ---- reports
 
     def _read(self, key: str) -> bytes | None:
         salt = self._salt()
-        for name in [self._name(key, salt)] * bool(salt) + [key]:  # the key itself: its name in earlier versions
+        for name in [self._file_name(key, salt)] * bool(salt) + [key]:  # the key itself: its name in earlier versions
             with contextlib.suppress(FileNotFoundError):
                 return (self._directory / name).read_bytes()
         return None

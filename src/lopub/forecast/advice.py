@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from lopub.contract.attribute import few
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import Attribute, Dated, Domain, IntegerRange, Question, TickList
 from lopub.contract.fields import domain_of
@@ -23,7 +24,8 @@ def advice_on(draft: Draft) -> list[Mistake]:
         return []
     domain = domain_of(draft.questions)
     found = [Mistake(text, ("schema", "fields", draft.places[name])) for name, text in _on_questions(domain)]
-    return [*found, *(Mistake(text) for text in _on_terms(draft.terms))]
+    terms = [*_on_terms(draft.terms), *_on_languages(draft.terms, domain)]
+    return [*found, *(Mistake(text) for text in terms)]
 
 
 def _on_questions(domain: Domain) -> Iterator[tuple[str, str]]:
@@ -65,6 +67,17 @@ def _on_condition(domain: Domain, question: Question) -> Iterator[str]:
         yield f"field {question.name!r} can be reached by nobody: its condition never holds"
     elif (holding | ~possible).all():
         yield f"field {question.name!r} has a condition that always holds; leave it out"
+
+
+def _on_languages(terms: Terms, domain: Domain) -> Iterator[str]:
+    """Questions that some readers will meet in another language than the rest."""
+    for language, texts in terms.translations.items():
+        left = [one.name for one in domain.questions if one.name not in texts.questions and one.name not in texts.titles]
+        if left:
+            yield (
+                f"{len(left)} of {len(domain.questions)} questions have no text in {language}: {few(tuple(left))}; who reads"
+                f" {language} sees them in {terms.language}"
+            )
 
 
 def _on_terms(terms: Terms) -> Iterator[str]:

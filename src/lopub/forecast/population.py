@@ -21,6 +21,7 @@ from lopub.collection.dataset import Dataset
 from lopub.collection.showing import Shown
 from lopub.contract.domain import Categorical, Clique, Domain, TickList
 from lopub.errors import DomainError
+from lopub.inference.agreement import Agreement
 from lopub.laws.questionnaire import conformed
 
 Probabilities = NDArray[np.float64]
@@ -75,6 +76,7 @@ class Population(Shown):
             raise DomainError(f"dependence must be one of {', '.join(DEPENDENCES)}, got {dependence!r}")
         domain.positions(list(shares))
         found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
+        found = _agreeing(domain, found, shares) if domain.has_rules and shares else found
         tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
@@ -228,6 +230,26 @@ def _given(name: str, size: int, shares: Mapping[str, Sequence[float]]) -> Proba
     if own.shape != (size,) or own.min() < 0 or not abs(own.sum() - 1) < 1e-6:
         raise DomainError(f"shares of attribute {name!r} must be {size} numbers that are not negative and sum to 1")
     return np.asarray(own / own.sum(), dtype=np.float64)
+
+
+def _agreeing(
+    domain: Domain, found: tuple[Probabilities, ...], given: Mapping[str, Sequence[float]]
+) -> tuple[Probabilities, ...]:
+    """The other shares brought to agree with the given ones by the questionnaire's rules. Of a given question that applies only
+    to some, the shares among these: its condition is looked at once all answers are drawn."""
+    agreement, own = Agreement(domain), domain.positions(list(given))
+    agreed = agreement.agreed(dict(enumerate(found)), lambda position: np.zeros((1, 1)), own)
+    if contradicting := agreement.contradiction(agreed, own):
+        raise DomainError(
+            f"the given shares of {' and '.join(given)} contradict the questionnaire: nobody who keeps its rules about"
+            f" {' and '.join(contradicting)} could have them; mend them, or leave one out"
+        )
+    for position in own:
+        absent = domain.attributes[position].not_applicable_index
+        if absent is not None and agreed[position][absent] < 1:
+            agreed[position][absent] = 0.0
+            agreed[position] /= agreed[position].sum()
+    return tuple(agreed[position] for position in range(len(domain)))
 
 
 def _loading(position: int, dependence: str) -> float:

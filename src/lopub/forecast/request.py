@@ -1,6 +1,7 @@
 """From a request to a campaign: by f, m and h as in the paper, by false-positive rate, or by total epsilon."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from lopub.contract.budget import epsilon_decimal
@@ -17,6 +18,8 @@ from lopub.laws import bulk_of
 MUCH_BETTER = 0.8
 """Where nobody says how many people answer, one question a person, which forgoes all dependence, has to be off by no more than
 this share of what pairs are off by."""
+KEPT = "direct"
+"""Where a permanent answer is kept and nobody names a mechanism; every attribute is then randomized by itself."""
 PAPER = "bloom"
 """The paper's mechanism: what its f, bits and hashes ask for."""
 
@@ -28,6 +31,9 @@ class CampaignRequest:
 
     epsilon: float | str | Decimal | None = None
     """Of a whole report. Alone: the best known mechanism and view for it."""
+    lifetime_epsilon: float | str | Decimal | None = None
+    """Of everything that a device ever sends, where a campaign repeats in mode permanent: that of the answer which is kept. In
+    mode sampled it follows from epsilon."""
     flip_probability: float | str | Decimal | None = None
     """The paper's f: each bit is redrawn with it. Alone: the paper's choice, `bloom`, all attributes, separately."""
     mechanism: str | None = None
@@ -63,6 +69,11 @@ class CampaignRequest:
         return epsilon_decimal(self.epsilon if self.epsilon is not None else "")
 
     @property
+    def keeps_an_answer(self) -> bool:
+        """Whether it is about a permanent answer, and the reports over it."""
+        return self.lifetime_epsilon is not None
+
+    @property
     def is_open(self) -> bool:
         """Whether epsilon alone is given, so that the rest is chosen."""
         named = (self.mechanism, self.view, self.jointly)
@@ -78,9 +89,30 @@ class CampaignRequest:
 def make_campaign(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
     """A campaign whose true epsilon is at most the requested one, and as near to it as its integers allow."""
     domain.check_questionnaire()  # before people are made up who keep its rules
-    campaign = _made(domain, terms, request)
+    is_kept = terms.repeat is not None and terms.repeat.is_permanent
+    if request.lifetime_epsilon is not None and not is_kept:
+        raise CampaignError("lifetime_epsilon belongs to campaigns that repeat in mode permanent; give epsilon, of one report")
+    campaign = (_layered if is_kept else _made)(domain, terms, request)
     _ = campaign.id  # refuses one that is too large to be read back
     return campaign
+
+
+def _layered(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:
+    """Two layers of noise: that of the answer which is kept, and over it that of a report."""
+    if request.lifetime_epsilon is None or request.epsilon is None:
+        raise CampaignError(
+            "mode permanent needs epsilon, of one report, and lifetime_epsilon, of everything that is ever sent"
+            " (on the command line --epsilon E --lifetime-epsilon L)"
+        )
+    rule = request.view or AllAttributes()
+    one = request.jointly if request.jointly is not None else len(domain) == 1
+    asked = replace(request, mechanism=request.mechanism or (PAPER if request.wants_filters else KEPT), view=rule, jointly=one)
+    once = replace(terms, schedule=None)
+    below = _made(domain, once, replace(asked, epsilon=request.lifetime_epsilon))
+    above = _made(domain, once, asked)
+    smallest = min(math.prod(domain.sizes[i] for i in view) for view in rule.views(domain.sizes)) if one else min(domain.sizes)
+    mechanism = above.mechanism.layered(below.mechanism, smallest)
+    return replace(above, mechanism=mechanism, terms=terms)
 
 
 def _made(domain: Domain, terms: Terms, request: CampaignRequest) -> Campaign:

@@ -9,8 +9,9 @@ from typing import cast
 
 from lopub.contract.attribute import Value
 from lopub.contract.binned import ABOVE, BELOW
-from lopub.contract.canonical import Json, decimal_text
+from lopub.contract.canonical import Json, Members, decimal_text
 from lopub.contract.dated import CYCLES, SPAN_TEXTS, moment
+from lopub.contract.schedule import SAMPLED, Schedule, day_at, repeat_from_json, repeats
 from lopub.errors import CampaignError
 
 Object = dict[str, Json]
@@ -48,6 +49,17 @@ def long_terms(terms: Object, language: str, translations: Object) -> Object:
     for key in ("title", "description", "consent"):
         if isinstance(long.get(key), dict):
             long[key] = _in_languages(cast(Object, long[key]), language, translations, key)
+    if repeats(long):
+        long["schedule"] = _long_schedule(cast(Object, long["schedule"]))
+    return long
+
+
+def _long_schedule(schedule: Object) -> Object:
+    """Rounds with their mode and their last day, which follows from the others."""
+    long: Object = {**schedule, "repeat": {"mode": SAMPLED, **cast(Object, schedule["repeat"])}}
+    if "closes" not in long and isinstance(opens := long.get("opens"), str):
+        repeat = repeat_from_json(Members(long["repeat"], "schedule.repeat"))
+        long["closes"] = str(Schedule.in_rounds(day_at(opens, "schedule.opens"), repeat).closes)
     return long
 
 

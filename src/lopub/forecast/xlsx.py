@@ -11,6 +11,10 @@ LARGEST_FILE = 5 * 2**20
 MOST_UNPACKED = 4 * 2**20
 """Bytes of all parts together. A large form has some hundred thousand; five megabytes can unpack to half a gigabyte."""
 MOST_PARTS = 200
+MOST_SIGNS = 200_000
+"""Of the signs < and = in XML: what tags and attributes cost, be they deep, or many, or empty."""
+MOST_CHARACTERS = 2 * 2**20
+"""Of all cells of a sheet together: many can share one long text."""
 MOST_ROWS, MOST_COLUMNS = 5_000, 200
 LONGEST_CELL = 4_000
 
@@ -60,11 +64,17 @@ def _check_archive(archive: zipfile.ZipFile, path: str | Path) -> None:
     names = {part.filename.lower() for part in parts}
     if any("vbaproject" in name or "macrosheets" in name for name in names):
         raise DomainError(f"{path} holds macros; save it without them")
+    n_signs = 0
     for part in parts:
-        if part.filename.lower().endswith((".xml", ".rels")):
-            content = archive.read(part)  # never more than the size that was counted
-            if b"<!" in content.replace(b"<!--", b"").replace(b"<![CDATA[", b"") or content[:2] in (b"\xfe\xff", b"\xff\xfe"):
-                raise DomainError(f"{path} holds XML that defines its own entities or has another encoding than UTF-8")
+        with archive.open(part) as packed:
+            content = packed.read(part.file_size + 1)  # with a bound, also where the size is a lie; then its checksum is wrong
+        if not part.filename.lower().endswith((".xml", ".rels")) and content.lstrip()[:1] != b"<":
+            continue
+        if b"<!" in content.replace(b"<!--", b"").replace(b"<![CDATA[", b"") or content[:2] in (b"\xfe\xff", b"\xff\xfe"):
+            raise DomainError(f"{path} holds XML that defines its own entities or has another encoding than UTF-8")
+        n_signs += content.count(b"<") + content.count(b"=")
+    if n_signs > MOST_SIGNS:
+        raise DomainError(f"{path} has more than {MOST_SIGNS:,} tags and attributes in its XML; no form has")
 
 
 class Sheet(Protocol):
@@ -79,8 +89,11 @@ def _rows(sheet: Sheet, name: str) -> list[Row]:
     rows = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=MOST_COLUMNS + 1, values_only=True)
     header: list[str] = []
     found: list[Row] = []
+    room = MOST_CHARACTERS
     for number, values in enumerate(rows, start=1):
         cells = [_text(value, name, number) for value in values]
+        if (room := room - sum(map(len, cells))) < 0:
+            raise DomainError(f"sheet {name!r} has more than {MOST_CHARACTERS:,} characters in its cells; no form has")
         if number > MOST_ROWS or (len(cells) > MOST_COLUMNS and cells[MOST_COLUMNS]):
             raise DomainError(f"sheet {name!r} has more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns; no form has")
         if not header:

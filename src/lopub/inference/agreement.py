@@ -5,7 +5,7 @@ by noise. Raking to both at once, with zeros where nobody can be, would not conv
 moved by as much as it is uncertain.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import Clique, Domain, TickList
-from lopub.inference.joint import NOTHING, Probabilities, product_of
+from lopub.inference.joint import NOTHING, Probabilities, product_of, raked
 from lopub.laws.support import Mask, Support
 
 Marginal = Callable[[int], Probabilities]
@@ -25,6 +25,8 @@ ROUNDS = 10
 """How often conditions on several attributes and groups of equal share are brought to agree in turn."""
 MOST_CELLS = 2**16
 """Of a condition on several attributes and its question; with more, raking has to make do with what is estimated."""
+CONTRADICTION = 0.005
+"""How far shares that are known may be from what some people could have: they are printed with few digits."""
 LEAST = 1e-12
 """Raking cannot bring a zero back: a possible cell starts with at least this."""
 
@@ -64,20 +66,49 @@ class Agreement:
     # ---- marginals
 
     def agreed(
-        self, marginals: Mapping[int, Probabilities], covariance: Callable[[int], Probabilities]
+        self,
+        marginals: Mapping[int, Probabilities],
+        covariance: Callable[[int], Probabilities],
+        certain: Collection[int] = (),
     ) -> dict[int, Probabilities]:
-        """The marginals moved, by least squares, to where groups that hold the same people have the same share."""
+        """The marginals moved, by least squares, to where groups that hold the same people have the same share. certain: those
+        that stay as they are, as what is publicly known does."""
         links = [link for link in self._links if link.one in marginals and link.other in marginals]
-        found = self._equalled(marginals, covariance, links)
+        found = self._equalled(marginals, covariance, links, certain)
         for _ in range(ROUNDS):
-            moved = [self._compromise(split, found) for split in self._splits if len(split.clique) > 1]
-            _level(found, links)
+            moved = [self._compromise(split, found, certain) for split in self._splits if len(split.clique) > 1]
+            _level(found, links, certain)
             if max(moved, default=0.0) < TOLERANCE:
                 break
-        return found
+        return found | {position: np.array(marginals[position]) for position in certain}
+
+    def contradiction(self, marginals: Mapping[int, Probabilities], certain: Collection[int]) -> tuple[str, ...]:
+        """The attributes of a rule that no people with these shares could keep, where some of them are certain and the others
+        were brought to agree with these; none where all rules can be kept."""
+        for clique in self._tied_to(certain):
+            mask = self.mask(clique)
+            if mask is not None and mask.size <= MOST_CELLS and all(position in marginals for position in clique):
+                wanted = [marginals[position] for position in clique]
+                if _residue(np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0), wanted) > CONTRADICTION:
+                    return tuple(self._domain.names[position] for position in clique)
+        return ()
+
+    def _tied_to(self, certain: Collection[int]) -> list[Clique]:
+        """What rules are about that have to do with certain attributes: conditions with their questions, also by way of others;
+        of lists, those options that are certain themselves, because only shares of single options are brought to agree."""
+        conditions = [tuple(sorted({*split.clique, split.position})) for split in self._splits]
+        reached = set(certain)
+        for _ in conditions:
+            reached.update(*(clique for clique in conditions if reached.intersection(clique)))
+        options = (tuple(sorted(set(certain).intersection(options))) for options in self._domain.lists)
+        return [*(clique for clique in conditions if reached.intersection(clique)), *filter(None, options)]
 
     def _equalled(
-        self, marginals: Mapping[int, Probabilities], covariance: Callable[[int], Probabilities], links: Sequence[Equal]
+        self,
+        marginals: Mapping[int, Probabilities],
+        covariance: Callable[[int], Probabilities],
+        links: Sequence[Equal],
+        certain: Collection[int],
     ) -> dict[int, Probabilities]:
         """By least squares, each marginal moved as far as its covariance lets it."""
         positions = sorted({position for link in links for position in (link.one, link.other)})
@@ -88,25 +119,26 @@ class Agreement:
         spread, rows = np.zeros((len(flat), len(flat))), np.zeros((len(links), len(flat)))
         for position in positions:
             own = slice(starts[position], starts[position] + len(marginals[position]))
-            spread[own, own] = _spread_of(marginals[position], covariance(position))
+            spread[own, own] = 0.0 if position in certain else _spread_of(marginals[position], covariance(position))
         for row, link in zip(rows, links, strict=True):
             row[starts[link.one] : starts[link.one] + len(link.one_group)] += link.one_group
             row[starts[link.other] : starts[link.other] + len(link.other_group)] -= link.other_group
         moved = flat - spread @ rows.T @ np.linalg.pinv(rows @ spread @ rows.T, hermitian=True) @ (rows @ flat)
         found = {p: _shares(moved[starts[p] : starts[p] + len(marginals[p])]) for p in positions}
-        _level(found, links)
+        _level(found, links, certain)
         return {position: found.get(position, marginal.copy()) for position, marginal in marginals.items()}
 
-    def _compromise(self, split: Split, marginals: dict[int, Probabilities]) -> float:
+    def _compromise(self, split: Split, marginals: dict[int, Probabilities], certain: Collection[int]) -> float:
         """Of a condition on several attributes: marginals that some joint without impossible cells has, in place of those that
-        none may have; how far they were moved. Where one has them, they stay."""
+        none may have; how far they were moved. Where one has them, they stay, and so do certain ones in any case."""
         clique = tuple(sorted({*split.clique, split.position}))
         mask = self.mask(clique)
         if mask is None or mask.size > MOST_CELLS or not all(position in marginals for position in clique):
             return 0.0
-        wanted = [marginals[position] for position in clique]
+        wanted = [_shares(marginals[position]) for position in clique]  # of noise, zeros can contradict each other
         joint = np.where(mask, np.maximum(product_of(wanted), LEAST), 0.0)
-        margins = _nearest_margins(joint / joint.sum(), wanted)
+        hard = [axis for axis, position in enumerate(clique) if position in certain]
+        margins = _nearest_margins(joint / joint.sum(), wanted, hard)
         for position, margin in zip(clique, margins, strict=True):
             marginals[position] = margin
         return max(float(np.abs(new - old).max()) for new, old in zip(margins, wanted, strict=True))
@@ -187,19 +219,33 @@ class Agreement:
         return found
 
 
-def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities]) -> list[Probabilities]:
+def _nearest_margins(joint: Probabilities, wanted: Sequence[Probabilities], hard: Sequence[int]) -> list[Probabilities]:
     """The margins of a joint raked to all of the wanted ones at the same time, each by its root: where no joint has them all,
-    that ends at the one whose margins differ from them by the least sum of divergences."""
+    that ends at the one whose margins differ from them by the least sum of divergences. hard: axes that are raked to as they
+    are, after the others."""
     others = [tuple(a for a in range(joint.ndim) if a != axis) for axis in range(joint.ndim)]
+
+    def ratio(axis: int) -> Probabilities:
+        have = joint.sum(axis=others[axis])
+        return np.asarray(np.divide(wanted[axis], have, out=np.ones_like(have), where=have > NOTHING), dtype=np.float64)
+
     for _ in range(SWEEPS):
         ratios = np.ones(joint.shape)
-        for rest, target in zip(others, wanted, strict=True):
-            have = joint.sum(axis=rest)
-            ratio = np.divide(target, have, out=np.ones_like(have), where=have > NOTHING)
-            ratios = ratios * np.expand_dims(ratio ** (1 / joint.ndim), rest)
+        for axis in (axis for axis in range(joint.ndim) if axis not in hard):
+            ratios = ratios * np.expand_dims(ratio(axis) ** (1 / joint.ndim), others[axis])
         joint = joint * ratios
         joint /= joint.sum()
+        for axis in hard:
+            joint = joint * np.expand_dims(ratio(axis), others[axis])
     return [np.asarray(joint.sum(axis=rest), dtype=np.float64) for rest in others]
+
+
+def _residue(start: Probabilities, wanted: Sequence[Probabilities]) -> float:
+    """How far from the wanted margins a joint remains that is raked to them."""
+    axes = range(start.ndim)
+    fitted = raked(start, [(axis,) for axis in axes], wanted, sweeps=SWEEPS)
+    margins = [fitted.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
+    return max(float(np.abs(have - want).max()) for have, want in zip(margins, wanted, strict=True))
 
 
 def _only(size: int, candidate: int) -> Candidates:
@@ -225,16 +271,18 @@ def _shares(values: Probabilities) -> Probabilities:
     return np.asarray(positive / positive.sum(), dtype=np.float64)
 
 
-def _level(marginals: dict[int, Probabilities], links: Sequence[Equal]) -> None:
-    """Make linked groups exactly equal, in place: what was cut off at zero has put them a little apart."""
+def _level(marginals: dict[int, Probabilities], links: Sequence[Equal], certain: Collection[int]) -> None:
+    """Make linked groups exactly equal, in place: what was cut off at zero has put them a little apart. What is certain stays."""
     for _ in range(SWEEPS):
         off = 0.0
         for link in links:
             one, other = marginals[link.one], marginals[link.other]
             first, second = float(one[link.one_group].sum()), float(other[link.other_group].sum())
             off = max(off, abs(first - second))
-            _scale_groups(one, link.one_group, (first + second) / 2)
-            _scale_groups(other, link.other_group, (first + second) / 2)
+            share = first if link.one in certain else second if link.other in certain else (first + second) / 2
+            for position, cells, group in ((link.one, one, link.one_group), (link.other, other, link.other_group)):
+                if position not in certain:
+                    _scale_groups(cells, group, share)
         if off < TOLERANCE:
             return
 

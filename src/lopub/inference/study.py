@@ -16,7 +16,7 @@ import pyarrow as pa
 from threadpoolctl import ThreadpoolController
 
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
+from lopub.collection.counts import Counts, slots_of
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.domain import Clique, Domain, names_of
@@ -24,11 +24,14 @@ from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
-from lopub.inference.findings import Findings
+from lopub.inference.contrasts import Contrast, asked_of, clearest
+from lopub.inference.findings import DirectFindings, Findings
+from lopub.inference.independence import independence_gain
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
 from lopub.inference.predicates import Question
 from lopub.inference.queries import Asking
+from lopub.inference.ratios import Estimate
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import covariance_from, expected_error
 from lopub.laws.support import Support
@@ -78,6 +81,7 @@ class Study(Asking, Shown):
             raise TooFewReports(
                 f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(data):,}"
             )
+        _refuse_several_rounds(data)
         self.data = data
         self.campaign = data.campaign
         self.domain = Domain(tuple(sorted(data.campaign.domain.attributes, key=lambda attribute: attribute.name)))
@@ -279,6 +283,31 @@ class Study(Asking, Shown):
         found = preferred(evidence, prior / prior.sum(), least_gain) if evidence.n_reports else None
         return None if found is None else np.transpose(found, axes)
 
+    # ---- what may be said about a dependence
+
+    def sure_gain(self, pair: Clique, gain: float) -> float:
+        """The held-out gain of a pair, less what independence itself gains when it is fitted to the same reports."""
+        own = self._own(pair)
+        with one_blas_thread():
+            return gain - independence_gain(self._basis.summary(own).covering(2), self._basis.independent(own))
+
+    def contrast(self, joint: JointDistribution) -> Contrast | None:
+        """The dependence of a pair in a few figures: how often a group gives an answer, and how often all others do. None where
+        the reports cannot tell these with intervals. joint: of the pair; the attribute asked first makes the group."""
+        names = sorted(joint.names, key=self.campaign.domain.position)
+        if (found := clearest(joint.in_order(names))) is None:
+            return None
+        asked = asked_of(*found, self.campaign.domain.positions(names))
+        shares = [self._share_among(asked, both, whole) for both, whole in (asked.weights[:2], asked.weights[2:])]
+        if shares[0] is None or shares[1] is None:
+            return None
+        return Contrast(*found, shares[0], shares[1])
+
+    def _share_among(self, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
+        """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
+        found = self.found(asked, both - whole * (both.sum() / whole.sum()), whole)
+        return found.share_among(both, whole) if isinstance(found, DirectFindings) and found.is_known(whole) else None
+
     # ---- questions
 
     @property
@@ -354,6 +383,18 @@ class Study(Asking, Shown):
 def _product_sum(values: Sequence[float]) -> float:
     """The sum of the products of all pairs."""
     return (sum(values) ** 2 - sum(value**2 for value in values)) / 2
+
+
+def _refuse_several_rounds(data: ReportBatch | Counts) -> None:
+    """A study is of one moment: what is true changes from round to round, and the noise of a permanent answer does not."""
+    if data.campaign.terms.repeat is None:
+        return
+    slots = slots_of(data) if isinstance(data, ReportBatch) else [data.slots]
+    if any(each is None or each[0] != each[1] for each in slots):
+        raise DomainError(
+            "these are reports of several rounds; choose one, with ReportBatch.of_round or `lopub publish --round`, or publish"
+            " all side by side with --all-rounds"
+        )
 
 
 def _repeated(names: Sequence[str]) -> str:

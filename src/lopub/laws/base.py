@@ -105,6 +105,20 @@ class Bulk:
         n_bytes = (sum(channel.width for channel in channels) + 7) // 8
         return np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), n_bytes)
 
+    def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
+        """Permanent noisy answers with the fresh noise of one round over them."""
+        randomness = DrawnWords(source)
+        rows = [
+            pack([c.refreshed(z, randomness) for c, z in zip(channels, unpack(row.tobytes(), channels), strict=True)], channels)
+            for row in payloads
+        ]
+        return np.frombuffer(b"".join(rows), np.uint8).reshape(payloads.shape)
+
+    def fresh_share(self, channel: Channel, share: float, sigma: float) -> float:
+        """How much of the variance of a report's noise is fresh in every round; the rest is in the permanent answer, and stays.
+        share: of the people with an answer, or a class of them; sigma: of the block's candidates that are of that class."""
+        raise DomainError(f"mechanism {self.mechanism!r} keeps no permanent answer")
+
     # ---- checking
 
     def possible(self, reports: ReportArrays) -> Ok:

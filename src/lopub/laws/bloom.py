@@ -1,11 +1,14 @@
 """`bloom`, many at once."""
 
+from fractions import Fraction
 from typing import ClassVar, cast
 
+from lopub.contract.budget import UNIT
+from lopub.contract.mechanism import Channel
 from lopub.contract.mechanism.bloom import BloomChannel
 from lopub.laws.base import Bulk, Channels, Payloads
 from lopub.laws.draws import RandomWords
-from lopub.laws.flips import flipped
+from lopub.laws.flips import flipped, fresh_share, refreshed
 from lopub.laws.records import Inputs
 
 
@@ -16,4 +19,14 @@ class BloomBulk(Bulk):
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[BloomChannel, ...], channels)
-        return flipped([c.filters for c in own], [c.width for c in own], own[0].change_units, inputs, source)
+        return flipped([c.filters for c in own], [c.width for c in own], own[0].change, inputs, source)
+
+    def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
+        return refreshed(channels, payloads, _fresh(channels[0]), source)
+
+    def fresh_share(self, channel: Channel, share: float, sigma: float) -> float:
+        return fresh_share(_fresh(channel), cast(BloomChannel, channel).change)
+
+
+def _fresh(channel: Channel) -> Fraction:
+    return Fraction(cast(BloomChannel, channel).change_units, UNIT)

@@ -33,9 +33,9 @@ MOST_KEPT = 1 - 2.0**-53
 
 
 @lru_cache(maxsize=4096)
-def kept(n_candidates: int, odds: int) -> float:
+def kept(channel: DirectChannel) -> float:
     """How often an answer is kept. Remembered: thousands of pairs ask for the same."""
-    return min(MOST_KEPT, float(DirectChannel(n_candidates, odds).keep))
+    return min(MOST_KEPT, float(channel.keep))
 
 
 class DirectBulk(Bulk):
@@ -60,6 +60,22 @@ class DirectBulk(Bulk):
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         own = cast(tuple[DirectChannel, ...], channels)
         return np.concatenate([_numbers(channel, x, source) for channel, x in zip(own, inputs, strict=True)], axis=1)
+
+    def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
+        fresh = tuple(replace(channel, permanent=None) for channel in cast(tuple[DirectChannel, ...], channels))
+        ends = np.cumsum([channel.n_bytes for channel in fresh]).tolist()
+        cells = [
+            Packed.from_matrix(payloads[:, end - channel.n_bytes : end]).numbers().astype(np.int64)
+            for channel, end in zip(fresh, ends, strict=True)
+        ]
+        return self.payloads(fresh, cells, source)
+
+    def fresh_share(self, channel: Channel, share: float, sigma: float) -> float:
+        """Of an answer that is named or not."""
+        own = cast(DirectChannel, channel)
+        both, fresh, below = own.keep, replace(own, permanent=None).keep, DirectChannel(own.n_candidates, own.permanent or 0).keep
+        whole = _spread(float(both), share, sigma)
+        return _spread(float(fresh), share * float(below) + (1 - float(below)) * sigma, sigma) / whole
 
     def possible(self, reports: ReportArrays) -> Ok:
         if not reports.campaign.jointly:
@@ -95,9 +111,8 @@ class DirectBulk(Bulk):
         """Jointly, the same for all attributes."""
         mechanism = cast(Direct, campaign.mechanism)
         if campaign.jointly:
-            return kept(noise, mechanism.noise[1])
-        channel = mechanism.channel((campaign.domain.attributes[position],), noise)
-        return kept(channel.n_candidates, channel.odds)
+            return kept(mechanism.sized(noise, 1))
+        return kept(mechanism.channel((campaign.domain.attributes[position],), noise))
 
     def cell_noise(self, law: Law) -> CellNoise:
         """One cell is named, never two."""
@@ -131,6 +146,12 @@ class DirectBulk(Bulk):
         """The projection of one cell: a one, or none."""
         reach = reach_of_cells(channel.law(), 1, math.prod(shape[axis] for axis in axes))
         return replace(reach, weight=float((channel.law().p - channel.law().q) ** 2))
+
+
+def _spread(keep: float, share: float, sigma: float) -> float:
+    """The variance that noise adds to whether a class is named, where this share of people is in it."""
+    inside, outside = keep + (1 - keep) * sigma, (1 - keep) * sigma
+    return share * inside * (1 - inside) + (1 - share) * outside * (1 - outside)
 
 
 def _numbers(channel: DirectChannel, x: NDArray[np.int64], source: RandomWords) -> Payloads:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
+from numpy.random import SFC64
 from numpy.typing import NDArray
 
 from lopub.contract.randomness import Randomness
@@ -50,7 +51,7 @@ def units_of(probability: Fraction) -> int:
 def bernoulli_words(source: RandomWords, n_words: int, units: int) -> NDArray[np.uint64]:
     """n_words words whose bits are one with probability units / WORD, independently."""
     result = np.empty(n_words, dtype=np.uint64)
-    if isinstance(source, np.random.SFC64):  # the same words, in half the time
+    if isinstance(source, SFC64):  # the same words, in half the time
         state = source.state
         fill_bernoulli_seeded(result, np.uint64(units), state["state"]["state"], _POOL, _PLANES_PER_WORD)
         source.state = state

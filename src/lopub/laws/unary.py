@@ -1,19 +1,21 @@
 """`unary`, many at once."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Law
+from lopub.contract.budget import UNIT
+from lopub.contract.mechanism import Channel, Law
 from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.view import Sizes
 from lopub.laws.base import Bits, Bulk, Channels, Payloads
 from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, bernoulli_words, units_of, words
-from lopub.laws.flips import flipped
+from lopub.laws.flips import flipped, fresh_share, refreshed
 from lopub.laws.records import Inputs
 
 
@@ -30,13 +32,23 @@ class UnaryBulk(Bulk):
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         if isinstance(channels[0], SymmetricChannel):
             codes = [[1 << i for i in range(channel.n_candidates)] for channel in channels]
-            return flipped(codes, [channel.width for channel in channels], channels[0].change_units, inputs, source)
+            return flipped(codes, [channel.width for channel in channels], channels[0].change, inputs, source)
         own = cast(tuple[OptimizedChannel, ...], channels)
         bits = [_optimized(channel, x, source) for channel, x in zip(own, inputs, strict=True)]
         return np.packbits(np.concatenate(bits, axis=1), axis=1, bitorder="little")
 
+    def refreshed(self, channels: Channels, payloads: Payloads, source: RandomWords) -> Payloads:
+        return refreshed(channels, payloads, _fresh(channels[0]), source)
+
+    def fresh_share(self, channel: Channel, share: float, sigma: float) -> float:
+        return fresh_share(_fresh(channel), cast(SymmetricChannel, channel).change)
+
     def cell_noise(self, law: Law) -> CellNoise:
         return independent_noise(law)
+
+
+def _fresh(channel: Channel) -> Fraction:
+    return Fraction(cast(SymmetricChannel, channel).change_units, UNIT)
 
 
 def _optimized(channel: OptimizedChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

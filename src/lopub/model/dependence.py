@@ -32,6 +32,9 @@ class DependencyGraph:
     least: float | None = None
     """The held-out gain from which a pair became an edge; None by mutual information, where each pair has its own threshold."""
 
+    n_known: int = 0
+    """Edges in any case, which were not measured."""
+
     @property
     def n_pairs(self) -> int:
         return self.n_attributes * (self.n_attributes - 1) // 2
@@ -39,7 +42,7 @@ class DependencyGraph:
     @property
     def n_saved(self) -> int:
         """Pairs that pruning kept from being estimated."""
-        return self.n_pairs - len(self.strengths)
+        return self.n_pairs - len(self.strengths) - self.n_known
 
 
 @checks_options
@@ -112,7 +115,7 @@ def paper_graph(
     if pruning is not None and pruning.find == "independence":
         assumed = [pair for pair in combinations(range(len(sizes)), 2) if pair not in strengths and pair not in known]
     edges = (*known, *_strongest_first(found, strengths), *assumed)
-    return DependencyGraph(len(sizes), "mutual information", edges, strengths)
+    return DependencyGraph(len(sizes), "mutual information", edges, strengths, n_known=len(known))
 
 
 def gain_graph(
@@ -122,19 +125,20 @@ def gain_graph(
     n_ruled_out: pairs that were looked at, too, and whose gain is too small without a fit."""
     least = least_gain([*gains.values(), *[0.0] * n_ruled_out])
     found = [pair for pair, gain in gains.items() if gain >= least]
-    return DependencyGraph(n_attributes, "held-out gain", (*known, *_strongest_first(found, gains)), dict(gains), least)
+    edges = (*known, *_strongest_first(found, gains))
+    return DependencyGraph(n_attributes, "held-out gain", edges, dict(gains), least, n_known=len(known))
 
 
-def least_gain(gains: Collection[float]) -> float:
+def least_gain(gains: Collection[float], false_share: float = FALSE_SHARE) -> float:
     """The gain from which pairs count as dependent: 3 nats, or more where so many pairs were looked at that chance alone would
     bring many of them that far.
 
     If two attributes are independent, e^gain on held-out reports is at most 1 on average. The largest k of m gains are then
-    taken, k as large as possible, if each is at least log(m / (k FALSE_SHARE)): the rule for e-values of Wang and Ramdas (2022),
+    taken, k as large as possible, if each is at least log(m / (k false_share)): the rule for e-values of Wang and Ramdas (2022),
     which bounds the share of false ones. It asks for more where there is little to be found and for 3 nats where there is much.
     """
     descending = np.sort(np.fromiter(gains, dtype=np.float64, count=len(gains)))[::-1]
-    asked = np.maximum(LEAST_GAIN, np.log(len(descending) / (FALSE_SHARE * np.arange(1, len(descending) + 1))))
+    asked = np.maximum(LEAST_GAIN, np.log(len(descending) / (false_share * np.arange(1, len(descending) + 1))))
     reached = np.flatnonzero(descending >= asked)
     last = reached[-1] if len(reached) else 0
     return float(asked[last]) if len(asked) else LEAST_GAIN

@@ -1,6 +1,6 @@
 """Pictures on somebody's axes, or on a figure of their own: what results draw of themselves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +21,14 @@ def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":
     return Figure(figsize=(width, height), layout="constrained").subplots() if ax is None else ax
 
 
+def cut(label: str) -> str:
+    """A label that fits."""
+    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+
+
 def short(label: str) -> str:
     """A label that fits, and is not taken for a formula."""
-    label = label.replace("$", r"\$")
-    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+    return cut(label.replace("$", r"\$"))
 
 
 def draw_bars(labels: Sequence[str], bars: Mapping[str, Sequence[float]], scale: str, ax: "Axes | None") -> "Axes":
@@ -56,15 +60,19 @@ def draw_dependence(labels: Sequence[str], edges: Mapping[Pair, float], ax: "Axe
     return axes
 
 
-def draw_graph(axes: "Axes", labels: Sequence[str], edges: Mapping[Pair, float], *, ink: str, line: str) -> None:
-    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line."""
+def draw_graph(
+    axes: "Axes", labels: Sequence[str], edges: Mapping[Pair, float], *, ink: str, line: str, faint: Collection[Pair] = ()
+) -> None:
+    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
+    drawn dashed."""
     order = _round_order(len(labels), edges)
     angle = {node: 2 * np.pi * place / max(len(order), 1) for place, node in enumerate(order)}
     strongest = max(edges.values(), default=1.0) or 1.0
     for (a, b), strength in sorted(edges.items(), key=lambda item: (item[1], item[0])):
         ends = np.array([[np.cos(angle[node]), np.sin(angle[node])] for node in (a, b)])
         width = 0.6 + 4 * (strength / strongest) ** 0.5
-        axes.plot(ends[:, 0], ends[:, 1], color=line, linewidth=width, alpha=0.55, solid_capstyle="round")
+        dashes = (0, (2, 2)) if (a, b) in faint else "solid"
+        axes.plot(ends[:, 0], ends[:, 1], color=line, linewidth=width, alpha=0.55, linestyle=dashes)
     for node, label in enumerate(labels):
         x, y = np.cos(angle[node]), np.sin(angle[node])
         axes.plot([x], [y], "o", color=ink, markersize=5)

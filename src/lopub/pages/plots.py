@@ -3,7 +3,7 @@
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.pages.drawing import draw_graph, short
+from lopub.pages.drawing import cut, draw_graph, short
 
 INK, FAINT, FIRST, SECOND = "#010101", "#020202", "#030303", "#040404"
 """Stand-ins, replaced by the page's variables once the picture is drawn."""
@@ -67,31 +67,50 @@ def _svg(figure: Any, name: str, description: str) -> str:
     return re.sub(r"<svg[^>]*>", lambda _: head, text, count=1)
 
 
+CELL, CHARACTER, MARGIN = 16, 5.4, 8
+"""Of a heat map, in units of its picture: the side of a field, the width of a letter, the space beside labels."""
+FAINTEST = 0.18
+"""Of a field's colour: what is there can be seen, however weak, on light and on dark."""
+
+
 def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str) -> str:
-    """A square of colours; NaN stays empty. scale: what the colours mean."""
-    import matplotlib as mpl
+    """A square of fields, each the fuller the larger its value, in the page's colour; NaN stays empty. scale: the values' unit,
+    which is shown with the value of a field that is pointed at."""
+    most = float(np.nanmax(values, initial=0.0)) or 1.0
+    shown = [escape(cut(label)) for label in labels]
+    side = CHARACTER * max(len(cut(label)) for label in labels) + MARGIN
+    width = side + CELL * len(labels) + MARGIN
+    fields = "".join(
+        f'<rect x="{side + CELL * b:g}" y="{side + CELL * a:g}" width="{CELL - 1}" height="{CELL - 1}"'
+        f' fill-opacity="{FAINTEST + (1 - FAINTEST) * values[a, b] / most:.3f}">'
+        f"<title>{shown[a]} – {shown[b]}: {values[a, b]:.3g} {escape(scale)}</title></rect>"
+        for a, b in np.argwhere(~np.isnan(values)).tolist()
+    )
+    middle, end = side + CELL / 2 + 3, side - 4
+    rows = "".join(f'<text x="{end:g}" y="{middle + CELL * at:g}" text-anchor="end">{one}</text>' for at, one in enumerate(shown))
+    columns = "".join(
+        f'<text transform="translate({middle + CELL * at:g} {end:g}) rotate(-90)">{one}</text>' for at, one in enumerate(shown)
+    )
+    return (
+        f'<svg id="{name}" class="heat" role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {width:g}"'
+        f' style="max-width:{1.4 * width:g}px;min-width:{min(width, 700):g}px" xmlns="http://www.w3.org/2000/svg">'
+        f"{fields}{rows}{columns}</svg>"
+    )
 
-    n = len(labels)
-    side = min(3.2 + 0.22 * n, 9.0)
-    with _figure(side + 0.6, side) as figure:
-        axes = figure.add_subplot()
-        image = axes.imshow(np.ma.masked_invalid(values), cmap=mpl.colormaps["viridis"], interpolation="nearest")
-        if n <= MOST_LABELS:
-            axes.set_xticks(range(n), [short(label) for label in labels], rotation=90)
-            axes.set_yticks(range(n), [short(label) for label in labels])
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        bar = figure.colorbar(image, ax=axes, shrink=0.8)
-        bar.set_label(scale)
-        bar.outline.set_visible(False)
-        return _svg(figure, name, description)
 
-
-def graph(labels: Sequence[str], edges: Mapping[tuple[int, int], float], *, name: str, description: str) -> str:
-    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line."""
+def graph(
+    labels: Sequence[str],
+    edges: Mapping[tuple[int, int], float],
+    *,
+    name: str,
+    description: str,
+    faint: Collection[tuple[int, int]] = (),
+) -> str:
+    """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
+    drawn dashed."""
     side = min(4.5 + 0.06 * len(labels), 8.0)
     with _figure(side + 1.5, side) as figure:
-        draw_graph(figure.add_subplot(), labels, edges, ink=INK, line=FIRST)
+        draw_graph(figure.add_subplot(), labels, edges, ink=INK, line=FIRST, faint=faint)
         return _svg(figure, name, description)
 
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
 from lopub import __version__
-from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Dataset, typed, write_csv, write_parquet
-from lopub.contract.domain import Binned
+from lopub.collection.dataset import LINES_AT_ONCE, ROW_GROUP, Codes, Dataset, typed, write_csv, write_parquet
+from lopub.contract.domain import NOT_APPLICABLE, Binned
 from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
-from lopub.release.render.html import report_html
 from lopub.release.render.package import package_files
+from lopub.release.render.report_page import report_html
 from lopub.release.render.tables import as_json, estimates
 from lopub.release.stages import Publication
 
@@ -46,12 +47,15 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "lopub": __version__,
-        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon},
+        "campaign": {"id": campaign.id, "name": campaign.terms.name, "epsilon": campaign.epsilon}
+        | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}),
         "reports": {
             "accepted": publication.n_reports,
             "refused": {str(reason): publication.refused[reason] for reason in sorted(publication.refused)},
             "first_slot": publication.first_slot,
             "last_slot": publication.last_slot,
+            "withdrawn": publication.origin.n_withdrawn,
+            "simulated": publication.origin.is_simulated,
         },
         "settings": {
             "method": settings.estimator.name,
@@ -65,6 +69,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "numbers": settings.numbers,
             "margins": [list(names) for names in publication.margins],
             "seed": settings.seed,
+            "language": settings.language,
             "counts": settings.counts,
         },
         "files": {str(path.relative_to(directory)): sha256_of(path) for path in files},
@@ -92,9 +97,16 @@ def _tables(publication: Publication, copy: Dataset, number: int, at_once: int) 
     for block in copy.blocks(at_once):
         table = block.to_arrow()
         for (place, attribute), rng in zip(binned, sources, strict=False):
-            values = drawn(attribute, block.codes[:, place], rng)
-            table = table.set_column(place, attribute.name, pa.array(values, from_pandas=True))
+            table = table.set_column(place, attribute.name, _numbers(attribute, block.codes[:, place], rng))
         yield table
+
+
+def _numbers(attribute: Binned, codes: Codes, rng: np.random.Generator) -> pa.Array:
+    """Drawn inside their bins, no answer as null; of a question that applies only to some as texts, which can say so."""
+    values = pa.array(drawn(attribute, codes, rng), from_pandas=True)
+    if attribute.only_if is None:
+        return values
+    return pa.compute.if_else(codes == attribute.not_applicable_index, NOT_APPLICABLE, values.cast(pa.string()))
 
 
 def _texts(table: pa.Table) -> pa.Table:

@@ -15,15 +15,19 @@ import numpy as np
 
 from lopub.collection.counts import Counts
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain, Pair
+from lopub.contract.domain import Attribute, Domain, Pair
 from lopub.errors import LopubError, Reason, StoreError
+from lopub.inference.contrasts import Contrast, Split
 from lopub.inference.joint import Fit, JointDistribution
 from lopub.inference.methods import METHODS
+from lopub.inference.ratios import Estimate
 from lopub.model.cliques import TreeModel
 from lopub.model.dependence import DependencyGraph, Pruning
 from lopub.model.junction import JunctionTree
 from lopub.release.directory import COUNTS, FORMAT
+from lopub.release.findings import Finding, Findings
 from lopub.release.fit import FitRow
 from lopub.release.numbers import Statistic
 from lopub.release.settings import PublishSettings
@@ -82,6 +86,8 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         fit=tuple(_fit(directory)),
         margins=tuple(tuple(names) for names in manifest["settings"]["margins"]),
         odd_coverage=(),
+        findings=_findings(directory, domain),
+        origin=Origin(reports.get("simulated", False), reports.get("withdrawn", 0)),
         counts=Counts.load(counts, campaign) if counts.exists() else None,
     )
 
@@ -111,6 +117,7 @@ def _settings(settings: Mapping[str, Any]) -> PublishSettings:
         copies=settings["copies"],
         numbers=settings["numbers"],
         seed=settings["seed"],
+        language=settings.get("language", ""),
         counts=settings.get("counts", False),
     )
 
@@ -150,7 +157,8 @@ def _graph(directory: Path, domain: Domain, model: Json) -> DependencyGraph:
     rows = list(_rows(directory, "dependence.csv"))
     strengths = {_pair(domain, (row["attribute_1"], row["attribute_2"])): float(row["strength"]) for row in rows}
     edges = tuple(_pair(domain, names) for names in model["edges"])
-    return DependencyGraph(len(domain), model["measure"], edges, strengths)
+    n_known = model["n_pairs"] - model["n_pairs_saved"] - len(strengths)
+    return DependencyGraph(len(domain), model["measure"], edges, strengths, n_known=n_known)
 
 
 def _tree_model(domain: Domain, model: Json, table: Dataset) -> TreeModel:
@@ -170,6 +178,32 @@ def _copies(directory: Path, domain: Domain, n: int) -> Iterator[Dataset]:
 def _statistics(directory: Path) -> Iterator[Statistic]:
     for row in _rows(directory, "numbers.csv"):
         yield Statistic(row["attribute"], row["statistic"], *(_number(row[key]) for key in ("value", "low", "high")))
+
+
+def _findings(directory: Path, domain: Domain) -> Findings:
+    """What was stated; nothing is known of a publication that does not say."""
+    if not (directory / "estimates" / "findings.csv").exists():
+        return Findings()
+    every = tuple(_finding(row, domain) for row in _rows(directory, "findings.csv"))
+    return Findings(every, _json(directory / "estimates" / "summary.json")["findings"]["least_gain"])
+
+
+def _finding(row: Row, domain: Domain) -> Finding:
+    contrast = None
+    if row["group"]:
+        group, answer = (_split(domain[row[f"{part}_attribute"]], row[part]) for part in ("group", "answer"))
+        within, outside = (_estimate(row, part) for part in ("within", "outside"))
+        contrast = Contrast(group, answer, within, outside)
+    return Finding((row["attribute_1"], row["attribute_2"]), _number(row["gain"]), row["stated"] == "yes", contrast)
+
+
+def _split(attribute: Attribute, texts: str) -> Split:
+    return Split(attribute, tuple(attribute.texts.index(text) for text in json.loads(texts)))
+
+
+def _estimate(row: Row, part: str) -> Estimate:
+    value, low, high = (_number(row[f"{part}{end}"]) for end in ("", "_low", "_high"))
+    return Estimate(value, float("nan"), low, high)
 
 
 def _fit(directory: Path) -> Iterator[FitRow]:

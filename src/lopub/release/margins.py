@@ -1,12 +1,14 @@
 """Margins: what is publicly known of some attributes, and takes the place of what is estimated."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from lopub.contract.domain import Domain
 from lopub.errors import DomainError
+from lopub.inference import Study
+from lopub.inference.agreement import Agreement
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.laws.support import Support
 
@@ -20,6 +22,8 @@ class Margins:
 
     known: dict[tuple[str, ...], JointDistribution]
     domain: Domain
+    moved: Mapping[str, Probabilities] = field(default_factory=dict)
+    """Shares of other attributes, where they had to be brought to agree with the known ones by the questionnaire's rules."""
 
     @classmethod
     def of(cls, margins: Sequence[JointDistribution], domain: Domain) -> "Margins":
@@ -44,6 +48,30 @@ class Margins:
                 )
         return checked
 
+    def agreeing(self, study: Study) -> "Margins":
+        """With the shares of what the reports tell brought to agree with what is known, as far as questions follow from each
+        other; refuses margins that nobody who keeps the questionnaire's rules could have."""
+        agreement, names = Agreement(study.domain), study.domain.names
+        given = {position: found for position, name in enumerate(names) if (found := self.marginal(name)) is not None}
+        if not given or not agreement:
+            return self
+        shares = study.marginals | {position: joint.probabilities for position, joint in given.items()}
+        agreed = agreement.agreed(shares, study.marginal_covariance, given)
+        if contradicting := agreement.contradiction(agreed, given):
+            known = " and ".join(sorted({name for names in self.known for name in names}))
+            raise DomainError(
+                f"the public margins of {known} contradict the questionnaire: nobody who keeps its rules about"
+                f" {' and '.join(contradicting)} could have these shares; mend them, or leave one out"
+            )
+        return replace(self, moved={names[position]: own for position, own in agreed.items() if position not in given})
+
+    def share(self, joint: JointDistribution) -> JointDistribution:
+        """One attribute's estimate, or what takes its place."""
+        (name,) = joint.names
+        if (known := self.marginal(name)) is not None:
+            return known
+        return replace(joint, probabilities=self.moved[name]) if name in self.moved else joint
+
     @property
     def names(self) -> tuple[tuple[str, ...], ...]:
         return tuple(sorted(self.known))
@@ -65,14 +93,15 @@ class Margins:
     def within(self, names: Sequence[str]) -> dict[tuple[int, ...], Probabilities]:
         """The known margins of some of these attributes, by their places among them."""
         inside = [known for known in self.names if set(known) <= set(names)]
-        return {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
+        moved = {(place,): self.moved[name] for place, name in enumerate(names) if name in self.moved}
+        return moved | {tuple(names.index(name) for name in known): self.known[known].probabilities for known in inside}
 
     def in_pair(self, joint: JointDistribution, marginals: Sequence[Probabilities]) -> JointDistribution:
         """The pair that is known, or the estimated one raked to the marginals, if one of them is known."""
         known = self.pair(joint.names)
         if known is not None:
             return replace(joint, probabilities=known, standard_errors=np.zeros(known.shape), fit=Fit(method="given"))
-        if not any(self.marginal(name) for name in joint.names):
+        if not any(self.marginal(name) or name in self.moved for name in joint.names):
             return joint
         return replace(joint, probabilities=raked(self._open(joint), [(0,), (1,)], marginals))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from lopub.contract.terms import check_language
 from lopub.errors import DomainError, checks_options
 from lopub.inference import Estimator, estimator_of
 from lopub.model.dependence import Pruning, check_phi
@@ -41,6 +42,9 @@ class PublishSettings:
     numbers: Numbers = "label"
     """How a binned number stands in the table: its bin's label, or a number drawn inside the bin."""
     seed: int = 0
+    language: str = ""
+    """In which language the pages show the campaign's own texts, such as de; empty: the campaign's. What is not translated is
+    shown in the campaign's."""
     counts: bool = True
     """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
 
@@ -67,6 +71,8 @@ class PublishSettings:
             raise DomainError(f"copies must lie in 1..{MOST_COPIES}, got {self.copies}")
         if self.numbers not in ("label", "draw"):
             raise DomainError(f"numbers must be label or draw, got {self.numbers!r}")
+        if self.language:
+            check_language(self.language)
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
 

@@ -12,11 +12,13 @@ import pyarrow as pa
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, form_of
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
+from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
@@ -35,6 +37,7 @@ from lopub.model.dependence import (
 )
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
+from lopub.release.findings import Findings, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
@@ -75,10 +78,14 @@ class Publication(Shown):
     statistics: tuple[Statistic, ...]
     """Means and quantiles of numeric attributes."""
     fit: tuple[FitRow, ...]
+    findings: Findings
+    """Which dependences are sure enough to be stated."""
     margins: tuple[tuple[str, ...], ...]
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    origin: Origin
+    """What readers should know of where the reports come from."""
     counts: Counts | None = None
     """The counts of the reports, unless they are left out."""
 
@@ -104,6 +111,11 @@ class Publication(Shown):
         """The edges that the model kept, with their strength in nats."""
         dropped = set(self.dropped)
         return {edge: self.graph.strengths.get(edge, 0.0) for edge in self.graph.edges if edge not in dropped}
+
+    @cached_property
+    def wording(self) -> Wording:
+        """The campaign's texts in the language of the pages."""
+        return Wording.of(self.campaign, [self.settings.language] if self.settings.language else ())
 
     def to_arrow(self) -> pa.Table:
         """The first synthetic table."""
@@ -148,6 +160,7 @@ def publish(
     copies: int = PublishSettings.copies,
     numbers: Numbers = PublishSettings.numbers,
     seed: int = PublishSettings.seed,
+    language: str = PublishSettings.language,
     counts: bool = PublishSettings.counts,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
@@ -168,6 +181,7 @@ def publish(
         copies=copies,
         numbers=numbers,
         seed=seed,
+        language=language,
         counts=counts,
     )
     return published(data, settings, margins=margins, progress=progress)
@@ -195,7 +209,8 @@ def published(
     cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
     growing = GrowingGraph(study.domain.sizes, max(cap, cells_of_rules(study)))
     study.check_covered(study.campaign.domain.names)
-    marginals = [known.marginal(name) or study.distribution(position) for position, name in enumerate(study.domain.names)]
+    known = known.agreeing(study)
+    marginals = [known.share(study.distribution(position)) for position in range(len(study.domain))]
     graph, pairs = _dependences(study, known, marginals, chosen, told)
     for edge in graph.edges:
         growing.offer(*edge)
@@ -219,9 +234,11 @@ def published(
         model=model,
         copies=copies,
         statistics=tuple(_statistics(study, marginals)),
+        findings=findings_of(study, graph, pairs, told),
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        origin=data.origin,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 

@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.budget import epsilon_warning
+from lopub.contract.domain import Pair
+from lopub.contract.wording import weakness
+from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
-from lopub.inference.joint import JointDistribution
+from lopub.inference.joint import INTERVAL, JointDistribution
+from lopub.release.findings import FALSE_STATEMENTS
 from lopub.release.stages import Publication
 
 MOSTLY = 0.5
@@ -22,17 +26,40 @@ MOST_EXPONENT = 14.0
 """Above this epsilon a factor is told as a power of ten."""
 
 
+@dataclass(frozen=True)
+class Concerns:
+    """What a reader must know before anything else."""
+
+    weak_epsilon: str
+    """A sentence about an epsilon that protects on paper only; empty where none is due."""
+    is_noise: bool
+    """Whether most shares are below their own standard error."""
+    is_independent: bool
+    """Whether no dependence stands out of the noise."""
+    odd_coverage: OddCoverage | None
+    """What most more, or fewer, reports cover than the campaign's draw gives."""
+
+
+def concerns_of(publication: Publication) -> Concerns:
+    """Whether all is well."""
+    figures = support(publication)
+    return Concerns(
+        weak_epsilon=weakness(publication.campaign),
+        is_noise=figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"],
+        is_independent=bool(publication.graph.n_pairs and not publication.graph.edges),
+        odd_coverage=publication.odd_coverage[0] if publication.odd_coverage else None,
+    )
+
+
 def warnings_of(publication: Publication) -> list[str]:
-    """What a reader must know before anything else; empty where all is well."""
-    found, figures = [], support(publication)
-    if weak := epsilon_warning(publication.campaign.loss):
-        found.append(weak)
-    if figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"]:
+    """The concerns in words; empty where there are none."""
+    concerns = concerns_of(publication)
+    found = [concerns.weak_epsilon] if concerns.weak_epsilon else []
+    if concerns.is_noise:
         found.append("most shares are below their own standard error: this publication is mostly noise")
-    if publication.graph.n_pairs and not publication.graph.edges:
+    if concerns.is_independent:
         found.append("no dependence stands out of the noise: the table is made of independent attributes")
-    if publication.odd_coverage:
-        odd = publication.odd_coverage[0]
+    if odd := concerns.odd_coverage:
         found.append(
             f"{odd.observed:,} reports cover {' and '.join(odd.attributes)}, where the campaign's draw gives about"
             f" {odd.expected:,.0f}: some reports did not draw what they cover, as fakes would that aim at these estimates"
@@ -49,6 +76,7 @@ def summary(publication: Publication) -> dict[str, Any]:
         "copies": len(publication.copies),
         "errors": errors(publication),
         "dependence": dependence(publication),
+        "findings": findings(publication),
         "support": support(publication),
         "fit": fit(publication),
         "margins": [list(names) for names in publication.margins],
@@ -58,8 +86,10 @@ def summary(publication: Publication) -> dict[str, Any]:
 def privacy(publication: Publication) -> dict[str, Any]:
     """Epsilon, in total and by attribute, and what it lets an observer of one report conclude at most."""
     campaign = publication.campaign
+    in_all = {"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}
     return {
         "epsilon": campaign.epsilon,
+        **in_all,
         "epsilon_of": {name: campaign.epsilon_of(name) for name in campaign.domain.names},
         "odds_factor": math.exp(campaign.epsilon) if campaign.epsilon <= MOST_EXPONENT else None,
         "odds_factor_power_of_ten": math.ceil(campaign.epsilon / math.log(10)),
@@ -100,15 +130,42 @@ def dependence(publication: Publication) -> dict[str, Any]:
     }
 
 
+def findings(publication: Publication) -> dict[str, Any]:
+    """How many dependences are stated, out of how many pairs, and by which rule; see `release.findings`."""
+    found = publication.findings
+    return {
+        "pairs": publication.graph.n_pairs,
+        "stated": len(found.stated),
+        "least_gain": found.least,
+        "false_share": FALSE_STATEMENTS,
+    }
+
+
 def support(publication: Publication) -> dict[str, Any]:
     """What the reports cannot tell: cells below their own standard error, pairs that might as well be independent."""
     return {
         "marginal_cells": sum(joint.probabilities.size for joint in publication.marginals),
         "marginal_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.marginals),
+        "median_half_width": _median_half_width(publication.marginals),
         "pair_cells": sum(joint.probabilities.size for joint in publication.pairs.values()),
         "pair_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.pairs.values()),
         "independent_pairs": len(independent_pairs(publication)),
     }
+
+
+def _median_half_width(marginals: Sequence[JointDistribution]) -> float | None:
+    """Of the 95 % intervals of shares; None where there are none."""
+    errors = [joint.standard_errors.reshape(-1) for joint in marginals if joint.standard_errors is not None]
+    known = np.concatenate(errors)[~np.isnan(np.concatenate(errors))] if errors else np.zeros(0)
+    return float(INTERVAL * np.median(known)) if known.size else None
+
+
+def why_without_strength(publication: Publication, pair: Pair) -> str:
+    """Why a pair is an edge whose strength was not measured."""
+    names = tuple(sorted(publication.names[position] for position in pair))
+    if names in publication.margins:
+        return "publicly known"
+    return "by the questionnaire" if pair in publication.pairs else "assumed"
 
 
 def independent_pairs(publication: Publication) -> list[tuple[str, str]]:

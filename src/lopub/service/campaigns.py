@@ -1,18 +1,19 @@
 """The campaigns of a store: open, close, list, count, withdraw, erase.
 
 A campaign with a schedule closes by itself at the end of a day that is written down when it is opened: the schedule's last one
-and some days of grace. Nothing happens at that moment that could be missed; whoever looks compares that day with today.
+and some days of grace; a round, as many days after its own last one. Nothing happens at that moment that could be missed; whoever
+looks compares that day with today.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.terms import EPOCH, GRACE_DAYS
+from lopub.contract.schedule import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import campaigns, refusals, reports
 from lopub.service.store import ReportStore, today
@@ -40,6 +41,13 @@ class Entry:
         if self.closed_by_hand is not None:
             return self.closed_by_hand
         return self.closes if self.closes is not None and self.closes < self.clock() else None
+
+    def is_late(self, slot: int) -> bool:
+        """Whether the round of this slot ended longer ago than the days of grace, which are those of the campaign's close."""
+        schedule = self.campaign.terms.schedule
+        if schedule is None or schedule.repeat is None or self.closes is None:
+            return False
+        return self.clock() - schedule.last_day(slot) > self.closes - schedule.last_slot
 
     @property
     def closed_on(self) -> date | None:
@@ -72,7 +80,7 @@ def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = G
     if not 0 <= grace_days <= GRACE_DAYS:
         raise DomainError(f"grace_days must lie in 0..{GRACE_DAYS}, got {grace_days}")
     schedule = campaign.terms.schedule
-    closes = min(schedule.slots[-1] + grace_days, LAST_SLOT) if schedule else None
+    closes = min(schedule.last_slot + grace_days, LAST_SLOT) if schedule else None
     values = {"id": bytes.fromhex(campaign.id), "body": campaign.canonical_bytes, "closes": closes}
     with store.writing() as connection:
         inserted = store.upsert(campaigns).values(values).on_conflict_do_nothing(index_elements=["id"])
@@ -146,10 +154,12 @@ def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
 
 
 def tally(store: ReportStore, entry: Entry) -> Tally:
-    """What came in; below the campaign's min_reports nothing is shown."""
+    """What came in; below the campaign's min_reports nothing is shown, nor is a round that has fewer."""
     with store.reading() as connection:
         found = _tally(connection, entry.number)
     needed = entry.campaign.terms.min_reports
+    if entry.campaign.terms.repeat is not None:
+        found = replace(found, slots={slot: n for slot, n in found.slots.items() if n >= needed})
     if found.n_reports < needed:
         raise TooFewReports(f"campaign {entry.campaign.id[:16]}… shows its counts from {needed:,} reports on")
     return found
@@ -163,6 +173,12 @@ def _tally(connection: Connection, number: int) -> Tally:
         refused=refused_of(connection, number),
         n_withdrawn=sum(row[1] for row in by_slot if row[0] is None),
     )
+
+
+def withdrawn_of(connection: Connection, number: int) -> int:
+    """How many reports of a campaign were withdrawn."""
+    found = select(func.count()).where(reports.c.campaign == number, reports.c.slot.is_(None))
+    return int(connection.execute(found).scalar_one())
 
 
 def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:

@@ -8,8 +8,9 @@ from sqlalchemy import Connection
 
 from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
+from lopub.collection.origin import Origin
 from lopub.errors import DomainError, StoreError, TooFewReports
-from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally
+from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, tally, withdrawn_of
 from lopub.service.store import ReportStore
 
 
@@ -18,8 +19,8 @@ def batch_of(store: ReportStore, entry: Entry) -> ReportBatch:
     refuse_erased(entry)
     with store.reading() as connection:
         batch = ReportBatch.gathered(blocks_of(store, connection, entry))
-        refused = refused_of(connection, entry.number)
-    return replace(batch, refused=refused)
+        refused, n_withdrawn = refused_of(connection, entry.number), withdrawn_of(connection, entry.number)
+    return replace(batch, refused=refused, origin=Origin(n_withdrawn=n_withdrawn))
 
 
 def refuse_erased(entry: Entry) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from lopub.contract.terms import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS
 from lopub.errors import DomainError, StoreError
 
 PREFIX = "LOPUB_"

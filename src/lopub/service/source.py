@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from lopub.collection.batch import HASH_BYTES, ReportBatch
+from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
 from lopub.errors import DomainError
-from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of
+from lopub.service.campaigns import Entry, all_campaigns, find_campaign, refused_of, withdrawn_of
 from lopub.service.database import store_at
 from lopub.service.reading import blocks_of, refuse_erased
 from lopub.service.store import ReportStore
@@ -31,7 +32,8 @@ class StorePart:
                 blocks = blocks_of(store, connection, entry, self.low, self.high)
                 if not any(self.low):
                     first = next(blocks)
-                    yield replace(first, refused=refused_of(connection, entry.number))
+                    origin = Origin(n_withdrawn=withdrawn_of(connection, entry.number))
+                    yield replace(first, refused=refused_of(connection, entry.number), origin=origin)
                 yield from blocks
         finally:
             store.close()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lopub.contract.report import FRAMED_TYPE, Report, unframed
+from lopub.contract.schedule import day_of
 from lopub.errors import Reason, ReportRejected
 from lopub.files import members_once
 from lopub.service.campaigns import Entry
@@ -64,7 +65,7 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
         try:
             if isinstance(item, ReportRejected):
                 raise item
-            rows.append(row_of(read(item, entry.campaign), entry.number))
+            rows.append(row_of(_in_time(read(item, entry.campaign), entry), entry.number))
             places.append(index)
         except ReportRejected as error:
             refusals.append(Refusal(index, error.reason, str(error)))
@@ -72,6 +73,12 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
         raise Problem(Kind.MALFORMED, "the body has no report")
     refused = Counter(each.reason for each in refusals) if refusals else {}
     return Arrival(Submission(entry.number, rows, refused), places, refusals)
+
+
+def _in_time(report: Report, entry: Entry) -> Report:
+    if entry.is_late(report.slot):
+        raise ReportRejected(Reason.SLOT, f"the round from {day_of(report.slot)} is over, and so are its days of grace")
+    return report
 
 
 def row_of(report: Report, number: int) -> StoredReport:

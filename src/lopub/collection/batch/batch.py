@@ -12,13 +12,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from lopub.collection.batch.repeats import later_ones, same_strings
+from lopub.collection.origin import PLAIN, Origin
 from lopub.collection.showing import MOST_SHOWN, Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
 from lopub.contract.texts import html_table, one_line
-from lopub.errors import DomainError, Reason
+from lopub.errors import CampaignError, DomainError, Reason
 from lopub.laws import bulk_of
 from lopub.laws.folds import digests_of, folds_of
 from lopub.laws.packed import Packed
@@ -39,6 +40,7 @@ class ReportBatch(Shown):
     ids: shape (n, 16); or (n, 32), their SHA-256, where a collector kept nothing else of them. slots: shape (n,).
     view_index: shape (n,), each report's place in `views`.
     refused: how many reports were left out on reading, by reason. n_repeated: how many because the same report was there already.
+    origin: what readers should know of where they come from.
     """
 
     campaign: Campaign
@@ -49,6 +51,7 @@ class ReportBatch(Shown):
     payloads: Packed
     refused: Mapping[Reason, int] = field(default_factory=dict)
     n_repeated: int = 0
+    origin: Origin = PLAIN
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -95,7 +98,17 @@ class ReportBatch(Shown):
             views=self.views,
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
+            origin=self.origin,
         )
+
+    def of_round(self, name: str | int) -> Self:
+        """The reports of one round of a campaign that repeats. name: the first day of the round, or how it begins, such as
+        2026-11; or its slot."""
+        schedule = self.campaign.terms.schedule
+        if schedule is None or schedule.repeat is None:
+            raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
+        slot = schedule.round_named(name) if isinstance(name, str) else name
+        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:
@@ -114,6 +127,7 @@ class ReportBatch(Shown):
         """The reports of batches as they come, repeated ones too; each batch is let go before the next one comes."""
         first = next(batches)
         campaign, refused, n_repeated = first.campaign, Counter(first.refused), first.n_repeated
+        origin = first.origin
         ids, slots = GrowingColumn(first.ids), GrowingColumn(first.slots)
         data, lengths = GrowingColumn(first.payloads.bytes_used), GrowingColumn(first.payloads.lengths.astype(np.int32))
         place = {view: i for i, view in enumerate(first.views)}
@@ -125,6 +139,7 @@ class ReportBatch(Shown):
                 raise DomainError("reports out of a collector and reports out of a file cannot be concatenated")
             refused += Counter(batch.refused)
             n_repeated += batch.n_repeated
+            origin += batch.origin
             ids.add(batch.ids)
             slots.add(batch.slots)
             data.add(batch.payloads.bytes_used)
@@ -142,6 +157,7 @@ class ReportBatch(Shown):
             payloads=Packed.from_lengths(data.rows, lengths.rows),
             refused=refused,
             n_repeated=n_repeated,
+            origin=origin,
         )
 
     @classmethod

@@ -33,7 +33,8 @@ def checked_batch(
 
     schedule = campaign.terms.schedule
     if schedule:
-        sift((slots >= schedule.slots[0]) & (slots <= schedule.slots[-1]), Reason.SLOT)
+        first, last, step = schedule.slots[0], schedule.slots[-1], schedule.slots.step
+        sift((slots >= first) & (slots <= last) & ((slots - np.uint32(first)) % step == 0), Reason.SLOT)
     views, view_index = _views(campaign, masks[kept])
     sift(view_index >= 0, Reason.VIEW)
     view_index = view_index[view_index >= 0]

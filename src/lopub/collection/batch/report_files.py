@@ -14,6 +14,7 @@ import pyarrow.parquet
 from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.collection.batch.framed import batch_of_frames, frame_cuts, framed_bytes, from_frames, walk_frames
+from lopub.collection.origin import PLAIN, Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import ID_BYTES
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
@@ -32,7 +33,7 @@ _FIELDS = [("slot", pa.uint32()), ("view", pa.binary()), ("payload", pa.binary()
 """Behind the id, or its hash where a collector kept nothing else of it."""
 _COLUMNS = ["id", *(name for name, _ in _FIELDS)]
 _SAFE = {"write_page_checksum": True}
-_ID, _CAMPAIGN = b"lopub.campaign_id", b"lopub.campaign"
+_ID, _CAMPAIGN, _ORIGIN = b"lopub.campaign_id", b"lopub.campaign", b"lopub.origin"
 
 
 def load_reports(path: str | Path, campaign: Campaign | None = None) -> ReportBatch:
@@ -140,14 +141,17 @@ def _of(campaign: Campaign, batches: Iterable[ReportBatch]) -> Iterator[ReportBa
 # ---- Parquet
 
 
-def _schema(campaign: Campaign, id_bytes: int) -> pa.Schema:
-    return pa.schema([("id", pa.binary(id_bytes)), *_FIELDS], metadata={_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes})
+def _schema(campaign: Campaign, id_bytes: int, origin: Origin) -> pa.Schema:
+    metadata = {_ID: campaign.id, _CAMPAIGN: campaign.canonical_bytes}
+    told = {} if origin == PLAIN else {_ORIGIN: origin.to_text()}
+    return pa.schema([("id", pa.binary(id_bytes)), *_FIELDS], metadata=metadata | told)
 
 
 def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch]) -> int:
     coming = iter(batches)
     first = next(coming, None)
-    n_reports, schema = 0, _schema(campaign, ID_BYTES if first is None else first.ids.shape[1])
+    id_bytes, origin = (ID_BYTES, PLAIN) if first is None else (first.ids.shape[1], first.origin)
+    n_reports, schema = 0, _schema(campaign, id_bytes, origin)
     with pa.parquet.ParquetWriter(part, schema, compression="zstd", use_dictionary=["slot", "view"], **_SAFE) as writer:
         for batch in chain([] if first is None else [first], coming):
             n_reports += len(batch)
@@ -158,7 +162,7 @@ def _write_parquet(part: Path, campaign: Campaign, batches: Iterable[ReportBatch
 
 def reports_table(batch: ReportBatch) -> pa.Table:
     """The reports as they stand in Parquet files."""
-    return _arrow(batch, 0, len(batch), _schema(batch.campaign, batch.ids.shape[1]))
+    return _arrow(batch, 0, len(batch), _schema(batch.campaign, batch.ids.shape[1], batch.origin))
 
 
 def _arrow(batch: ReportBatch, start: int, stop: int, schema: pa.Schema) -> pa.Table:
@@ -188,13 +192,13 @@ def _opened(path: Path) -> pa.parquet.ParquetFile:
 
 def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
     with _opened(path) as file:
-        own = _campaign_of(file.schema_arrow, path, campaign)
+        own, origin = _campaign_of(file.schema_arrow, path, campaign), _origin_of(file.schema_arrow, path)
         groups = list(range(within.start, within.stop)) if within else None
         try:
             n_walked = 0
             for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False):
                 n_walked += 1
-                yield _from_arrow(rows, own)
+                yield replace(_from_arrow(rows, own), origin=origin if n_walked == 1 else Origin(origin.is_simulated))
         except (pa.ArrowException, OSError) as error:
             if isinstance(error, StoreError):
                 raise
@@ -217,6 +221,13 @@ def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Ca
             raise CampaignError(f"{path} holds reports of campaign {named[:16]}…, not of {campaign.id[:16]}…")
         return campaign
     return Campaign.from_bytes(metadata.get(_CAMPAIGN, b""), expected_id=named)
+
+
+def _origin_of(schema: pa.Schema, path: Path) -> Origin:
+    try:
+        return Origin.from_text((schema.metadata or {}).get(_ORIGIN))
+    except ValueError:
+        raise StoreError(f"{path} is a Parquet file of reports, but does not say where they come from") from None
 
 
 def _from_arrow(rows: pa.RecordBatch, campaign: Campaign) -> ReportBatch:

@@ -11,6 +11,7 @@ import pyarrow.parquet
 
 from lopub.collection.counts.counts import Counts, Slots
 from lopub.collection.counts.forms import Key, Table, form_of
+from lopub.collection.origin import PLAIN, Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.errors import CampaignError, LopubError, Reason, StoreError
@@ -26,7 +27,7 @@ _FIELDS = [
     ("counts", pa.list_(pa.int64())),
 ]
 _VERSION, _ID, _CAMPAIGN = b"lopub.counts", b"lopub.campaign_id", b"lopub.campaign"
-_N_REPORTS, _REFUSED, _SLOTS = b"lopub.n_reports", b"lopub.refused", b"lopub.slots"
+_N_REPORTS, _REFUSED, _SLOTS, _ORIGIN = b"lopub.n_reports", b"lopub.refused", b"lopub.slots", b"lopub.origin"
 
 
 def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> None:
@@ -39,6 +40,7 @@ def save_counts(counts: Counts, path: str | Path, *, force: bool = False) -> Non
         _N_REPORTS: str(counts.n_reports),
         _REFUSED: json.dumps(refused),
         **({} if counts.slots is None else {_SLOTS: json.dumps(counts.slots)}),
+        **({} if counts.origin == PLAIN else {_ORIGIN: counts.origin.to_text()}),
     }
     keys = sorted(counts.tables)
     columns = [
@@ -71,10 +73,12 @@ def load_counts(path: str | Path, campaign: Campaign | None = None) -> Counts:
         if not all(type(n) is int and n >= 0 for n in (n_reports, *refused.values())) or len(tables) < len(rows):
             raise ValueError("a table twice, or fewer than none")
         _check_together(tables, n_reports, own)
-        slots = _slots_of(metadata.get(_SLOTS), n_reports)
+        slots, origin = _slots_of(metadata.get(_SLOTS), n_reports), Origin.from_text(metadata.get(_ORIGIN))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, LopubError):
         raise StoreError(f"{path} is a file of counts, but its tables do not fit its campaign") from None
-    return Counts(campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused, slots=slots)
+    return Counts(
+        campaign=own, n_reports=n_reports, tables=dict(sorted(tables.items())), refused=refused, slots=slots, origin=origin
+    )
 
 
 def is_counts(path: str | Path) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -10,6 +11,7 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.batch.repeats import shared_keys
 from lopub.collection.counts.counts import Counts, Slots, spanned
 from lopub.collection.counts.forms import Tables, form_of
+from lopub.collection.origin import Origin
 from lopub.collection.progress import Progress, silent
 from lopub.contract.campaign import Campaign
 from lopub.errors import CampaignError, DomainError, Reason, checks_options
@@ -51,7 +53,7 @@ def _counted(blocks: Iterator[ReportBatch], told: Progress, total: int | None) -
     if first is None:
         raise DomainError("no batches to count")
     check_reports(first)
-    campaign, n_reports, refused = first.campaign, 0, Counter[Reason]()
+    campaign, n_reports, refused, origin = first.campaign, 0, Counter[Reason](), Origin()
     slots: list[Slots] = []
     tally = form_of(campaign).tally(campaign)
     for block in chain([first], blocks):
@@ -63,13 +65,15 @@ def _counted(blocks: Iterator[ReportBatch], told: Progress, total: int | None) -
         n_reports += len(block)
         refused += Counter(block.refused)
         slots += slots_of(block)
+        origin += block.origin
         told("counting", n_reports, total)
-    return _counts(campaign, n_reports, refused, tally.tables(), slots)
+    return replace(_counts(campaign, n_reports, refused, tally.tables(), slots), origin=origin)
 
 
 def count_singly(batch: ReportBatch) -> Counts:
     """The counts without the overlaps of two bits: of many attributes these take most of the room and of the time."""
-    return _counts(batch.campaign, len(batch), batch.refused, form_of(batch.campaign).single_tables(batch), slots_of(batch))
+    tables = form_of(batch.campaign).single_tables(batch)
+    return replace(_counts(batch.campaign, len(batch), batch.refused, tables, slots_of(batch)), origin=batch.origin)
 
 
 def slots_of(batch: ReportBatch) -> list[Slots]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from lopub.collection.counts.forms import Key, Table, form_of
+from lopub.collection.origin import PLAIN, Origin
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
@@ -39,6 +40,8 @@ class Counts(Shown):
     """Reports that were left out because the same report was counted already; not kept in files."""
     slots: Slots | None = None
     """The first and the last slot of the reports; None where there are no reports, and of files that do not tell."""
+    origin: Origin = PLAIN
+    """What readers should know of where the reports come from."""
 
     def __len__(self) -> int:
         return self.n_reports
@@ -73,6 +76,7 @@ class Counts(Shown):
             refused=dict(Counter(self.refused) + Counter(other.refused)),
             n_repeated=self.n_repeated + other.n_repeated,
             slots=_slots_of_all([self, other]),
+            origin=self.origin + other.origin,
         )
 
     def noises(self, clique: Clique) -> tuple[int, ...]:

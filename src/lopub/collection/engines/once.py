@@ -213,6 +213,7 @@ def without(counts: Counts, others: Counts) -> Counts:
         tables={key: table for key, table in sorted(tables.items()) if table.n_reports},
         refused=dict(Counter(counts.refused) + Counter(others.refused)),
         n_repeated=counts.n_repeated + others.n_reports - others.refused.get(Reason.CONFLICT, 0),
+        origin=counts.origin,
     )
 
 

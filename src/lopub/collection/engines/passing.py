@@ -11,6 +11,7 @@ from lopub.collection.batch import HASH_BYTES, Packed, ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.collection.batch.report_files import binary_array, strings_of
 from lopub.collection.counts import Counts, Table, form_of
+from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
 from lopub.errors import Reason
 from lopub.laws.folds import hashes_of
@@ -29,7 +30,12 @@ def bytes_of_counts(counts: Counts) -> bytes:
         [table.counts.reshape(-1) for _, table in tables],
     ]
     refused = {str(reason): n for reason, n in sorted(counts.refused.items())}
-    metadata = {"n_reports": str(counts.n_reports), "refused": json.dumps(refused), "slots": json.dumps(counts.slots)}
+    metadata = {
+        "n_reports": str(counts.n_reports),
+        "refused": json.dumps(refused),
+        "slots": json.dumps(counts.slots),
+        "origin": counts.origin.to_text(),
+    }
     arrays = [pa.array(column, kind) for column, (_, kind) in zip(columns, _COUNTS, strict=True)]
     return _written(pa.record_batch(arrays, schema=pa.schema(_COUNTS, metadata=metadata)))
 
@@ -51,6 +57,7 @@ def counts_of_bytes(data: bytes, campaign: Campaign) -> Counts:
         tables=tables,
         refused=refused,
         slots=None if slots is None else (slots[0], slots[1]),
+        origin=Origin.from_text(metadata[b"origin"]),
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import ID_BYTES
 from lopub.errors import CampaignError, checks_options
@@ -82,4 +83,5 @@ def _block(codes: NDArray[np.uint16], campaign: Campaign, slot: int, ids: NDArra
         views=records.views,
         view_index=records.view_index,
         payloads=payloads,
+        origin=Origin(is_simulated=True),
     )

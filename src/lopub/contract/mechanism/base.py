@@ -39,6 +39,10 @@ class Asked(Protocol):
         """The paper's f, where that is what was given."""
 
     @property
+    def keeps_an_answer(self) -> bool:
+        """Whether the noise is that of a permanent answer, or of reports over one."""
+
+    @property
     def n_bits(self) -> int | None:
         """Bits of a filter, where they are given."""
 
@@ -137,6 +141,14 @@ class Channel(ABC):
         """Epsilon between two candidates that differ in the block's attribute at this position alone."""
         return self.law().loss
 
+    def memorized(self, candidate: int, randomness: Randomness) -> int:
+        """The permanent noisy answer of a candidate, as an output: drawn once, then kept. Where the mechanism has two layers."""
+        raise CampaignError("this mechanism keeps no permanent answer")
+
+    def refreshed(self, memorized: int, randomness: Randomness) -> int:
+        """An output for one round: fresh noise over a permanent noisy answer."""
+        raise CampaignError("this mechanism keeps no permanent answer")
+
 
 class Mechanism(ABC):
     """A mechanism with its parameters, as a campaign names it. Immutable, compared by its parameters."""
@@ -160,8 +172,27 @@ class Mechanism(ABC):
     noise: Mapping[int, int]
     """Number of blocks that share the budget of one report -> the integer that fixes their noise."""
 
-    codes_differ_by_block: ClassVar[bool] = False
-    """Whether a block's epsilon depends on which attributes it holds, so that every view must be looked at."""
+    permanent: Mapping[int, int] | None = None
+    """The same integers of the layer below, whose noise is drawn once and kept; None where every report has noise of its own."""
+
+    @property
+    def codes_differ_by_block(self) -> bool:
+        """Whether a block's epsilon depends on which attributes it holds, so that every view must be looked at."""
+        return False
+
+    @property
+    def takes_permanent(self) -> bool:
+        """Whether it can have a layer of permanent noise below that of a report."""
+        return False
+
+    def permanent_layer(self) -> Self:
+        """The layer below alone: the mechanism that draws the permanent answer."""
+        raise CampaignError(f"mechanism {self.name!r} has no permanent layer")
+
+    def layered(self, below: Self, smallest: int) -> Self:
+        """Two layers, the lower one that of `below`, whose reports have at least the noise of this mechanism, and hardly more.
+        smallest: the fewest candidates that a block has."""
+        raise CampaignError(f"mechanism {self.name!r} cannot keep a permanent answer; bloom, symmetric unary and direct can")
 
     @abstractmethod
     def channel(self, block: Block, n_blocks: int) -> Channel:
@@ -173,6 +204,8 @@ class Mechanism(ABC):
             self._noise_for(n_blocks)
         for n_blocks in sorted(set(self.noise) - set(block_counts)):
             raise CampaignError(f"mechanism {self.name!r} says a noise for reports of {n_blocks} blocks, which nobody makes")
+        if self.permanent is not None and set(self.permanent) != set(self.noise):
+            raise CampaignError(f"mechanism {self.name!r} must say a permanent noise for the same numbers of blocks as its own")
 
     @classmethod
     def made(
@@ -272,6 +305,11 @@ def odds_at(value: Json, where: str) -> int:
     if not isinstance(value, str) or not (value.isascii() and value.isdecimal()) or len(value) > 100:
         raise CampaignError(f"{where} must be an integer written as a text")
     return int(value)
+
+
+def permanent_from_json(members: Members, read: Callable[[Json, str], int]) -> dict[int, int] | None:
+    """The integers of the permanent layer, where a mechanism has one."""
+    return by_blocks(members.mapping("permanent", read), members.path("permanent")) if "permanent" in members else None
 
 
 def by_blocks(noise: Mapping[str, int], where: str) -> dict[int, int]:

@@ -8,14 +8,24 @@ import hashlib
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, product
 from typing import ClassVar, Self, cast
 
-from lopub.contract.budget import UNIT, change_units_for, change_units_of, check_change_units, flip_loss, float_up, times_up
+from lopub.contract.budget import (
+    UNIT,
+    bit_loss,
+    change_units_for,
+    change_units_of,
+    check_change_units,
+    composed_change,
+    float_up,
+    fresh_change_units,
+    times_up,
+)
 from lopub.contract.canonical import Json, Members, integer_at
 from lopub.contract.domain import Domain
 from lopub.contract.mechanism.base import (
@@ -29,6 +39,7 @@ from lopub.contract.mechanism.base import (
     Mechanism,
     by_blocks,
     n_cells,
+    permanent_from_json,
     units_to_json,
 )
 from lopub.contract.randomness import Randomness
@@ -91,6 +102,8 @@ class BloomChannel(Channel):
     n_hashes: int
     change_units: int
     salt: str
+    permanent: int | None = None
+    """Change units of the permanent layer below, where there is one."""
 
     @cached_property
     def n_candidates(self) -> int:  # type: ignore[override]
@@ -120,17 +133,21 @@ class BloomChannel(Channel):
     def distinct(self) -> bool:
         return len(set(self.rows)) == len(self.rows)
 
+    @property
+    def change(self) -> Fraction:
+        """How often a bit is changed, by one layer and not by both."""
+        return composed_change(self.change_units, self.permanent)
+
     def law(self) -> Law:
-        change = Fraction(self.change_units, UNIT)
-        bit_loss = flip_loss(self.change_units)
+        change, of_a_bit = self.change, bit_loss(self.change)
         return Law(
             n_candidates=self.n_candidates,
             n_bits=self.n_bits,
             rows=self.rows,
             p=1 - change,
             q=change,
-            slope=float_up(times_up(bit_loss, 2)),
-            loss=times_up(bit_loss, self.distance),
+            slope=float_up(times_up(of_a_bit, 2)),
+            loss=times_up(of_a_bit, self.distance),
         )
 
     @cached_property
@@ -139,7 +156,7 @@ class BloomChannel(Channel):
         return self._largest((i, range(i + 1, self.n_candidates)) for i in range(self.n_candidates))
 
     def loss_of(self, position: int) -> Decimal:
-        return times_up(flip_loss(self.change_units), self._largest(self._differing_at(position)))
+        return times_up(bit_loss(self.change), self._largest(self._differing_at(position)))
 
     def _differing_at(self, position: int) -> Iterator[tuple[int, range]]:
         """Each cell, and the later ones that differ from it in one attribute of the block alone."""
@@ -163,7 +180,14 @@ class BloomChannel(Channel):
         return largest
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        return _filter(self.rows[candidate]) ^ randomness.changes(self.n_bits, self.change_units, UNIT)
+        known = self.memorized(candidate, randomness) if self.permanent else _filter(self.rows[candidate])
+        return self.refreshed(known, randomness)
+
+    def memorized(self, candidate: int, randomness: Randomness) -> int:
+        return _filter(self.rows[candidate]) ^ randomness.changes(self.n_bits, self.permanent or 0, UNIT)
+
+    def refreshed(self, memorized: int, randomness: Randomness) -> int:
+        return memorized ^ randomness.changes(self.n_bits, self.change_units, UNIT)
 
 
 def _filter(row: tuple[int, ...]) -> int:
@@ -181,14 +205,14 @@ class Bloom(Mechanism):
     in_words: ClassVar[str] = "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"
     takes_flips: ClassVar[bool] = True
     takes_filters: ClassVar[bool] = True
-    codes_differ_by_block: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
     n_bits: int | Mapping[str, int] = field(hash=False)
     n_hashes: int
     salt: str = "0"
+    permanent: Mapping[int, int] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        for units in self.noise.values():
+        for units in (*self.noise.values(), *(self.permanent or {}).values()):
             check_change_units(units)
         lengths = [self.n_bits] if isinstance(self.n_bits, int) else list(self.n_bits.values())
         for n_bits in lengths:
@@ -200,7 +224,26 @@ class Bloom(Mechanism):
             raise CampaignError(f"hashes must be at most {MOST_HASHES}, got {self.n_hashes}")
 
     def channel(self, block: Block, n_blocks: int) -> BloomChannel:
-        return BloomChannel(block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt)
+        below = self.permanent[n_blocks] if self.permanent else None
+        return BloomChannel(block, self._bits_of(block), self.n_hashes, self._noise_for(n_blocks), self.salt, below)
+
+    @property
+    def codes_differ_by_block(self) -> bool:
+        return True
+
+    @property
+    def takes_permanent(self) -> bool:
+        return True
+
+    def permanent_layer(self) -> Self:
+        return replace(self, noise=self.permanent or {}, permanent=None)
+
+    def layered(self, below: Self, smallest: int) -> Self:
+        fresh = {n: fresh_change_units(units, below.noise[n]) for n, units in self.noise.items()}
+        return replace(self, noise=fresh, permanent=below.noise)
+
+    def _change(self, n_blocks: int) -> Fraction:
+        return composed_change(self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None)
 
     def _bits_of(self, block: Block) -> int:
         return self.n_bits if isinstance(self.n_bits, int) else self.n_bits[block[0].name]
@@ -212,8 +255,8 @@ class Bloom(Mechanism):
 
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         distances = [channel.distance for channel in cast(Sequence[BloomChannel], channels)]
-        bit_loss = flip_loss(self._noise_for(n_blocks))
-        loss_at = {distance: times_up(bit_loss, distance) for distance in set(distances)}
+        of_a_bit = bit_loss(self._change(n_blocks))
+        loss_at = {distance: times_up(of_a_bit, distance) for distance in set(distances)}
         return [loss_at[distance] for distance in distances]
 
     def check_codes(self, blocks: Sequence[Block]) -> None:
@@ -262,8 +305,8 @@ class Bloom(Mechanism):
 
     def sized_law(self, n_candidates: int, n_blocks: int) -> Law:
         """One row stands for all: no candidate's filter is known."""
-        change = Fraction(self._noise_for(n_blocks), UNIT)
-        loss = times_up(flip_loss(self._noise_for(n_blocks)), 2 * self.n_hashes)
+        change = self._change(n_blocks)
+        loss = times_up(bit_loss(change), 2 * self.n_hashes)
         rows = (tuple(range(self.n_hashes)),)
         n_bits = self.width_of(n_candidates)
         return Law(n_candidates=n_candidates, n_bits=n_bits, rows=rows, p=1 - change, q=change, slope=float_up(loss), loss=loss)
@@ -274,7 +317,8 @@ class Bloom(Mechanism):
     def to_json(self) -> dict[str, Json]:
         bits: Json = self.n_bits if isinstance(self.n_bits, int) else dict(self.n_bits)
         noise = units_to_json(self.noise)
-        return {"name": self.name, "bits": bits, "hashes": self.n_hashes, "salt": self.salt, "change_units": noise}
+        below: dict[str, Json] = {} if self.permanent is None else {"permanent": units_to_json(self.permanent)}
+        return {"name": self.name, "bits": bits, "hashes": self.n_hashes, "salt": self.salt, "change_units": noise} | below
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
@@ -286,7 +330,7 @@ class Bloom(Mechanism):
         else:
             n_bits = integer_at(bits, members.path("bits"))
         noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
-        return cls(noise, n_bits, members.integer("hashes"), members.text("salt"))
+        return cls(noise, n_bits, members.integer("hashes"), members.text("salt"), permanent_from_json(members, integer_at))
 
 
 def bits_for(false_positive_rate: float, n_candidates: int) -> int:

@@ -1,12 +1,24 @@
 """`direct`: k-ary randomized response. Keep the answer, or draw a cell uniformly from all K."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from lopub.contract.budget import UNIT, float_up, log_up
-from lopub.contract.mechanism.base import Block, ByOdds, Channel, Law, n_cells
+from lopub.contract.budget import UNIT, check_odds, float_up, fresh_odds, log_up
+from lopub.contract.canonical import Json, Members
+from lopub.contract.mechanism.base import (
+    Block,
+    ByOdds,
+    Channel,
+    Law,
+    by_blocks,
+    n_cells,
+    odds_at,
+    odds_to_json,
+    permanent_from_json,
+)
 from lopub.contract.randomness import Randomness
 from lopub.errors import Reason, ReportRejected
 
@@ -22,6 +34,8 @@ class DirectChannel(Channel):
 
     n_candidates: int
     odds: int
+    permanent: int | None = None
+    """Odds of the permanent layer below, where there is one."""
 
     @property
     def n_bytes(self) -> int:
@@ -50,19 +64,32 @@ class DirectChannel(Channel):
 
     @property
     def keep(self) -> Fraction:
-        """(e^eps - 1) / (e^eps + K - 1)."""
-        return Fraction(self.kept_units, self.all_units)
+        """(e^eps - 1) / (e^eps + K - 1); over a permanent layer, an answer is kept that both keep."""
+        return Fraction(self.kept_units, self.all_units) * (self._below.keep if self.permanent else 1)
+
+    @property
+    def _below(self) -> "DirectChannel":
+        return DirectChannel(self.n_candidates, self.permanent or 0)
 
     def law(self) -> Law:
-        q = Fraction(UNIT, self.all_units)
-        loss = log_up(Fraction(self.odds, UNIT))
-        p = Fraction(self.odds, self.all_units)
+        p, q = Fraction(self.odds, self.all_units), Fraction(UNIT, self.all_units)
+        if self.permanent:  # through every cell that may be kept
+            below, others = self._below.law(), self.n_candidates - 1
+            p, q = below.p * p + others * below.q * q, below.p * q + below.q * p + (others - 1) * below.q * q
+        loss = log_up(p / q)
         return Law(n_candidates=self.n_candidates, n_bits=self.n_candidates, rows=None, p=p, q=q, slope=float_up(loss), loss=loss)
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
+        known = self.memorized(candidate, randomness) if self.permanent else self.output(candidate)
+        return self.refreshed(known, randomness)
+
+    def memorized(self, candidate: int, randomness: Randomness) -> int:
+        return self._below.randomize(candidate, randomness)
+
+    def refreshed(self, memorized: int, randomness: Randomness) -> int:
         drawn = randomness.below(self.all_units)
         uniform = (drawn - self.kept_units) // UNIT  # 0..K-1 where the answer is not kept
-        return self.output((uniform, candidate)[drawn < self.kept_units])
+        return (self.output(max(uniform, 0)), memorized)[drawn < self.kept_units]
 
     def output(self, cell: int) -> int:
         """The cell as an output: its big-endian bytes, read little-endian."""
@@ -85,9 +112,49 @@ class Direct(ByOdds):
     in_words: ClassVar[str] = "the true value with a fixed probability, else one drawn uniformly (k-ary randomized response)"
     largest_block: ClassVar[int] = 2**62
     noise: Mapping[int, int] = field(hash=False)
+    permanent: Mapping[int, int] | None = field(default=None, hash=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for odds in (self.permanent or {}).values():
+            check_odds(odds)
 
     def channel(self, block: Block, n_blocks: int) -> DirectChannel:
-        return DirectChannel(n_cells(block), self._noise_for(n_blocks))
+        return self.sized(n_cells(block), n_blocks)
+
+    def sized(self, n_candidates: int, n_blocks: int) -> DirectChannel:
+        """The channel of any block of so many candidates."""
+        return DirectChannel(n_candidates, self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None)
+
+    @property
+    def codes_differ_by_block(self) -> bool:
+        """Two layers hide more, the more candidates there are."""
+        return self.permanent is not None
+
+    @property
+    def takes_permanent(self) -> bool:
+        return True
+
+    def permanent_layer(self) -> Self:
+        return replace(self, noise=self.permanent or {}, permanent=None)
+
+    def layered(self, below: Self, smallest: int) -> Self:
+        fresh = {n: fresh_odds(odds, below.noise[n], smallest) for n, odds in self.noise.items()}
+        return replace(self, noise=fresh, permanent=below.noise)
+
+    def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
+        if self.permanent is None:
+            return super().losses(n_blocks, block, channels)
+        return [self.sized(channel.n_candidates, n_blocks).law().loss for channel in channels]
 
     def width_of(self, n_candidates: int) -> int:
         return 8 * _n_bytes(n_candidates)
+
+    def to_json(self) -> dict[str, Json]:
+        below: dict[str, Json] = {} if self.permanent is None else {"permanent": odds_to_json(self.permanent)}
+        return super().to_json() | below
+
+    @classmethod
+    def from_json(cls, members: Members) -> Self:
+        noise = by_blocks(members.mapping("odds", odds_at), members.path("odds"))
+        return cls(noise, permanent_from_json(members, odds_at))

@@ -1,18 +1,21 @@
 """`unary`: one bit a candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
 
 from lopub.contract.budget import (
     UNIT,
+    bit_loss,
+    change_units_for,
     change_units_of,
     check_change_units,
     check_odds,
-    flip_loss,
+    composed_change,
     float_up,
+    fresh_change_units,
     log_up,
     odds_for,
     times_up,
@@ -29,6 +32,7 @@ from lopub.contract.mechanism.base import (
     n_cells,
     odds_at,
     odds_to_json,
+    permanent_from_json,
     units_to_json,
 )
 from lopub.contract.randomness import Randomness
@@ -41,15 +45,22 @@ class SymmetricChannel(Channel):
 
     n_candidates: int
     change_units: int
+    permanent: int | None = None
+    """Change units of the permanent layer below, where there is one."""
 
     @property
     def width(self) -> int:  # type: ignore[override]
         """Bits of an output."""
         return self.n_candidates
 
+    @property
+    def change(self) -> Fraction:
+        """How often a bit is changed, by one layer and not by both."""
+        return composed_change(self.change_units, self.permanent)
+
     def law(self) -> Law:
-        change = Fraction(self.change_units, UNIT)
-        loss = times_up(flip_loss(self.change_units), 2)
+        change = self.change
+        loss = times_up(bit_loss(change), 2)
         return Law(
             n_candidates=self.n_candidates,
             n_bits=self.n_candidates,
@@ -61,7 +72,14 @@ class SymmetricChannel(Channel):
         )
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        return 1 << candidate ^ randomness.changes(self.n_candidates, self.change_units, UNIT)
+        known = self.memorized(candidate, randomness) if self.permanent else 1 << candidate
+        return self.refreshed(known, randomness)
+
+    def memorized(self, candidate: int, randomness: Randomness) -> int:
+        return 1 << candidate ^ randomness.changes(self.n_candidates, self.permanent or 0, UNIT)
+
+    def refreshed(self, memorized: int, randomness: Randomness) -> int:
+        return memorized ^ randomness.changes(self.n_candidates, self.change_units, UNIT)
 
 
 @dataclass(frozen=True)
@@ -105,20 +123,38 @@ class Unary(Mechanism):
     takes_flips: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
     symmetric: bool = False
+    permanent: Mapping[int, int] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
         for value in self.noise.values():
             check_change_units(value) if self.symmetric else check_odds(value)
+        for units in (self.permanent or {}).values():
+            check_change_units(units)
 
     def channel(self, block: Block, n_blocks: int) -> Channel:
         noise = self._noise_for(n_blocks)
-        return (SymmetricChannel if self.symmetric else OptimizedChannel)(n_cells(block), noise)
+        if not self.symmetric:
+            return OptimizedChannel(n_cells(block), noise)
+        return SymmetricChannel(n_cells(block), noise, self.permanent[n_blocks] if self.permanent else None)
+
+    @property
+    def takes_permanent(self) -> bool:
+        return self.symmetric
+
+    def permanent_layer(self) -> Self:
+        return replace(self, noise=self.permanent or {}, permanent=None)
+
+    def layered(self, below: Self, smallest: int) -> Self:
+        fresh = {n: fresh_change_units(units, below.noise[n]) for n, units in self.noise.items()}
+        return replace(self, noise=fresh, permanent=below.noise)
 
     @classmethod
     def made(
         cls, asked: Asked, n_blocks: tuple[int, ...], sizes: Mapping[str, int], build: Callable[[Self], MadeCampaign]
     ) -> MadeCampaign:
-        """Symmetric from the paper's f, optimized from an epsilon."""
+        """Symmetric from the paper's f, and below a permanent layer; else optimized, from an epsilon."""
+        if asked.keeps_an_answer:
+            return build(cls({n: change_units_for(asked.budget, 2 * n) for n in n_blocks}, symmetric=True))
         if asked.flip_probability is not None:
             return build(cls(dict.fromkeys(n_blocks, change_units_of(asked.flip_probability)), symmetric=True))
         return build(cls.for_epsilon(asked.budget, n_blocks))
@@ -129,14 +165,16 @@ class Unary(Mechanism):
 
     def to_json(self) -> dict[str, Json]:
         if self.symmetric:
-            return {"name": self.name, "variant": "symmetric", "change_units": units_to_json(self.noise)}
+            told: dict[str, Json] = {"name": self.name, "variant": "symmetric", "change_units": units_to_json(self.noise)}
+            return told if self.permanent is None else told | {"permanent": units_to_json(self.permanent)}
         return {"name": self.name, "variant": "optimized", "odds": odds_to_json(self.noise)}
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
         variant = members.text("variant")
         if variant == "symmetric":
-            return cls(by_blocks(members.mapping("change_units", integer_at), members.path("change_units")), True)
+            noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
+            return cls(noise, True, permanent_from_json(members, integer_at))
         if variant == "optimized":
             return cls(by_blocks(members.mapping("odds", odds_at), members.path("odds")))
         raise CampaignError(f"{members.path('variant')} must be symmetric or optimized")

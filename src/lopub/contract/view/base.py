@@ -79,6 +79,12 @@ class ViewRule(ABC):
         """Whether a view is randomized jointly where nobody says."""
         return True
 
+    @property
+    def weights_kept(self) -> tuple[int, ...] | None:
+        """How often each view is drawn, as integers, where devices may keep the one that they drew; None where views are so many
+        that one would tell devices apart."""
+        return None
+
     # ---- how often which view is drawn
 
     def n_alike(self, n_attributes: int) -> int | None:

@@ -94,6 +94,10 @@ class Listed(ViewRule):
                 found.setdefault(position, set()).add(len(view))
         return found
 
+    @property
+    def weights_kept(self) -> tuple[int, ...]:
+        return self.weights
+
     def views(self, sizes: Sizes) -> Iterator[Clique]:
         return iter(self.sets)
 

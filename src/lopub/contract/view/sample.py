@@ -29,6 +29,10 @@ class AllAttributes(ViewRule):
     def check(self, sizes: Sizes, jointly: bool) -> None:
         return
 
+    @property
+    def weights_kept(self) -> tuple[int, ...]:
+        return (1,)
+
     def draw(self, sizes: Sizes, randomness: Randomness) -> Clique:
         return tuple(range(len(sizes)))
 

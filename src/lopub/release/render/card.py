@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lopub import __version__
-from lopub.contract.budget import epsilon_warning
-from lopub.contract.domain import Pair
+from lopub.contract.domain import Pair, Question
+from lopub.contract.wording import Wording, lifetime_in_words, weakness
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import LEAST_GAIN
 from lopub.release.render.wording import (
@@ -16,15 +16,18 @@ from lopub.release.render.wording import (
     abstract,
     citation,
     day_of,
+    languages_in_words,
     margins_in_words,
     mechanism_in_words,
     one_line,
     shown_epsilon,
-    title_of,
 )
 from lopub.release.stages import Publication
-from lopub.release.summary import dependence, in_doubt, independent_pairs
+from lopub.release.summary import dependence, in_doubt, independent_pairs, why_without_strength
 
+MOST_QUESTIONS = 200
+MOST_ANSWERS = 12
+"""Questions, and answers of each, that are named; all are in campaign.json."""
 MOST_LISTED = 20
 """Pairs that are named; more are in estimates/dependence.csv."""
 _SPECIAL = set("\\`*_{}[]<>|~$&^!")
@@ -38,6 +41,7 @@ def model_card(publication: Publication) -> str:
     """The card as Markdown."""
     sections = {
         "What it is": _what(publication),
+        "Questions": _questions(publication),
         "Intended use": _use(),
         "Not to be used for": _misuse(),
         "Privacy": _privacy(publication),
@@ -47,7 +51,7 @@ def model_card(publication: Publication) -> str:
         "Citation": [plain(citation(publication)), f"Method after: {plain(PAPER)}."],
         "Licence": _licence(publication),
     }
-    parts = [f"# {plain(title_of(publication.campaign))}"]
+    parts = [f"# {plain(publication.wording.title)}"]
     for title, paragraphs in sections.items():
         parts += [f"## {title}", *paragraphs]
     return "\n\n".join(parts) + "\n"
@@ -68,7 +72,7 @@ def plain(text: str) -> str:
 
 
 def _what(publication: Publication) -> list[str]:
-    own = plain(publication.campaign.terms.description)
+    own = plain(publication.wording.description)
     first, last = day_of(publication.first_slot), day_of(publication.last_slot)
     days = (
         f"The reports were made from {first} to {last}."
@@ -82,6 +86,29 @@ def _what(publication: Publication) -> list[str]:
         " the settings and the hash of every file."
     )
     return [*([own] if own else []), plain(abstract(publication)), counted, files]
+
+
+def _questions(publication: Publication) -> list[str]:
+    """What people were asked, with the answers as they read and, where that is different, as they stand in the files."""
+    wording, questions = publication.wording, publication.campaign.domain.questions
+    rows = [
+        [plain(one.name), plain(wording.question(one)), _answers(wording, one), plain(str(one.only_if or ""))]
+        for one in questions[:MOST_QUESTIONS]
+    ]
+    left = len(questions) - len(rows)
+    more = [f"{left:,} more are in `campaign.json`."] if left else []
+    told = languages_in_words(publication)
+    head = ["column", "question", "answers", "only if"]
+    return [*([plain(told)] if told else []), _table(head, rows, numeric=False), *more]
+
+
+def _answers(wording: Wording, question: Question) -> str:
+    shown = []
+    for text in question.texts[:MOST_ANSWERS]:
+        label = wording.label(question, text)
+        value = plain(text or "(missing)")
+        shown.append(value if label == text else f"{plain(label)} ({value})")
+    return ", ".join(shown) + (f" … ({len(question.texts):,})" if len(question.texts) > MOST_ANSWERS else "")
 
 
 def _use() -> list[str]:
@@ -120,9 +147,9 @@ def _privacy(publication: Publication) -> list[str]:
         " epsilons add up; conclusions about everybody that the published statistics allow."
     )
     each = "Of one attribute, all other answers being the same, the whole report reveals at most:"
-    weak = epsilon_warning(campaign.loss)
+    weak, in_all = weakness(campaign), lifetime_in_words(campaign)
     warning = [f"Beware: {weak}."] if weak else []
-    return [promise, *warning, limits, each, _table(["attribute", "epsilon"], rows)]
+    return [promise, *([in_all] if in_all else []), *warning, limits, each, _table(["attribute", "epsilon"], rows)]
 
 
 def _making(publication: Publication) -> list[str]:
@@ -211,7 +238,7 @@ def _marginal_row(marginal: JointDistribution) -> list[str]:
 def _pairs(publication: Publication, pairs: Sequence[Pair]) -> str:
     """The first few pairs with their strength."""
     names, strengths = publication.names, publication.graph.strengths
-    figures = [f"{strengths[pair]:.4g}" if pair in strengths else "assumed" for pair in pairs]
+    figures = [f"{strengths[pair]:.4g}" if pair in strengths else why_without_strength(publication, pair) for pair in pairs]
     return _few([f"{plain(names[a])} – {plain(names[b])}: {figure}" for (a, b), figure in zip(pairs, figures, strict=True)])
 
 
@@ -224,7 +251,7 @@ def _bullets(items: Sequence[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numeric: bool = True) -> str:
     """The first column to the left, figures to the right."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
+    rule = ["---", *["---:" if numeric else "---"] * (len(head) - 1)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lopub import __version__
+from lopub.contract.campaign import Campaign
+from lopub.contract.wording import lifetime_in_words
 from lopub.release.render.wording import PAPER, abstract, day_of, margins_in_words, mechanism_in_words, shown_epsilon, title_of
 from lopub.release.stages import Publication
 from lopub.release.summary import dependence
@@ -72,12 +74,20 @@ def _privacy_loss(publication: Publication) -> dict[str, Any]:
     return {
         "privacy_unit": "One person's report",
         "privacy_unit_details": "Any two records that one person could report are adjacent. A client makes one report for a"
-        " campaign and sends the same bytes again; epsilons of several campaigns, or of several reports, add up.",
+        f" {_how_often(campaign)}; epsilons of several campaigns, or of several reports, add up.",
         "number_of_privacy_units": publication.n_reports,
-        "privacy_parameters": {"epsilon": campaign.epsilon},
+        "privacy_parameters": {"epsilon": campaign.epsilon}
+        | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {}),
         "privacy_parameters_details": "Epsilon is an upper bound for the whole report, derived from the integers that decide the"
-        f" noise and rounded up. Of a single attribute, the others being the same, at most: {each}.",
+        f" noise and rounded up. Of a single attribute, the others being the same, at most: {each}."
+        + (f" {in_all}" if (in_all := lifetime_in_words(campaign)) else ""),
     }
+
+
+def _how_often(campaign: Campaign) -> str:
+    if campaign.terms.repeat is None:
+        return "campaign and sends the same bytes again"
+    return "round in which it takes part, which it draws before the first"
 
 
 def _model(publication: Publication) -> dict[str, Any]:
@@ -101,7 +111,8 @@ def _implementation(publication: Publication) -> dict[str, Any]:
         " campaign, and all that follows sees the reports alone.",
         "mechanisms": f"LoPub {__version__}, {mechanism_in_words(publication.campaign)}. Exact integer thresholds, randomness of"
         " the operating system, no floating point.",
-        "composition": "None: one report for a campaign. Attributes randomized separately share its budget (sequential).",
+        "composition": (lifetime_in_words(publication.campaign) or "None: one report for a campaign.")
+        + " Attributes randomized separately share its budget (sequential).",
         "post_processing": f"Joint distributions estimated from the reports (method {settings.estimator.name}), dependency graph"
         f" and junction tree (structure {settings.structure}), records drawn along the tree (seed {settings.seed})."
         f" {margins_in_words(publication)}".rstrip(),

@@ -174,6 +174,8 @@ def data_package(publication: Publication, described: Sequence[Resource]) -> dic
         "campaign": publication.campaign.id,
         "epsilon": publication.campaign.epsilon,
     }
+    if terms.repeat is not None:
+        package["lifetime_epsilon"] = publication.campaign.lifetime_epsilon
     return package | ({"licenses": [package_licence(terms.licence)]} if terms.licence else {})
 
 

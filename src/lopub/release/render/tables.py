@@ -21,6 +21,7 @@ def estimates(publication: Publication) -> dict[str, bytes]:
         "pairs.csv": _pairs(publication.pairs[pair] for pair in sorted(publication.pairs)),
         "numbers.csv": _numbers(publication),
         "dependence.csv": _dependence(publication),
+        "findings.csv": _findings(publication),
         "fit.csv": _fit(publication),
         "model.json": as_json(model(publication)),
         "summary.json": as_json(summary(publication)),
@@ -87,8 +88,8 @@ def _marginals(publication: Publication) -> bytes:
         synthetic = publication.synthetic.counts(marginal.names) / len(publication.synthetic)
         for (values, probability, error), made in zip(marginal.rows(), synthetic.tolist(), strict=True):
             low, high = interval(probability, error) if not np.isnan(error) else (np.nan, np.nan)
-            rows.append([*marginal.names, *values, probability, error, low, high, made])
-    return _csv(["attribute", "value", "probability", "standard_error", "low", "high", "synthetic"], rows)
+            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports])
+    return _csv(["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports"], rows)
 
 
 def _pairs(joints: Iterable[JointDistribution]) -> bytes:
@@ -111,6 +112,23 @@ def _dependence(publication: Publication) -> bytes:
         information = publication.pairs[pair].mutual_information() if pair in publication.pairs else np.nan
         rows.append([*(names[position] for position in pair), publication.graph.measure, strength, information, fate])
     return _csv(["attribute_1", "attribute_2", "measure", "strength", "mutual_information", "edge"], rows)
+
+
+def _findings(publication: Publication) -> bytes:
+    """One row per dependence that was found in the reports, surest first: whether it is stated, and its contrast, which says how
+    often those of a group (texts of an attribute's answers, as JSON) give an answer, and how often all others do."""
+    head = ["attribute_1", "attribute_2", "gain", "stated", "group_attribute", "group", "answer_attribute", "answer"]
+    head += [f"{place}{end}" for place in ("within", "outside") for end in ("", "_low", "_high")]
+    rows: list[list[Any]] = []
+    for one in publication.findings.every:
+        row: list[Any] = [*one.names, one.gain, "yes" if one.is_stated else "no"]
+        if (contrast := one.contrast) is not None:
+            for split in (contrast.group, contrast.answer):
+                row += [split.attribute.name, json.dumps(split.texts, ensure_ascii=False)]
+            for estimate in (contrast.within, contrast.outside):
+                row += [estimate.value, estimate.low, estimate.high]
+        rows.append(row + [""] * (len(head) - len(row)))
+    return _csv(head, rows)
 
 
 def _fit(publication: Publication) -> bytes:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from lopub import __version__
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
-from lopub.contract.terms import EPOCH
+from lopub.contract.schedule import EPOCH
 from lopub.release.stages import Publication
 
 PAPER = (
@@ -55,6 +55,20 @@ def margins_in_words(publication: Publication) -> str:
     """What was taken as known instead of estimated; empty where nothing was."""
     named = "; ".join(" and ".join(names) for names in publication.margins)
     return f"Public margins took the place of estimates, and the rest was raked to them: {named}." if named else ""
+
+
+def languages_in_words(publication: Publication) -> str:
+    """In which language the campaign's texts are shown, and what stands in for those that are not there; empty where there is
+    only one."""
+    wording, terms = publication.wording, publication.campaign.terms
+    if not terms.translations:
+        return ""
+    if wording.is_own:
+        others = ", ".join(sorted(terms.translations))
+        return f"Questions and labels are shown in the campaign's own language, {terms.language}; it has texts in {others}, too."
+    return (
+        f"Questions and labels are shown in {wording.language}; what is not translated, in the campaign's own, {terms.language}."
+    )
 
 
 def citation(publication: Publication) -> str:

@@ -1,0 +1,68 @@
+// Privacy arithmetic in integers: odds and change units over UNIT, epsilons as integers over 2^512 that are never below the truth.
+
+import { CampaignError } from "./errors";
+
+export const UNIT = 2 ** 32;
+export const BIG_UNIT = 1n << 32n;
+const PLACES = 512n; // odds have at most 330 bits; so many tell an epsilon from every decimal that could be claimed
+const ONE = 1n << PLACES;
+const SLACK = 4096n; // more than all roundings of one logarithm together
+
+/** An epsilon, in units of 2^-512. */
+export type Loss = bigint;
+
+export const bitLength = (n: bigint): number => (n ? n.toString(2).length : 0);
+
+/** 2 atanh(n / d), a series of which every term is at most a ninth of the one before. */
+function twiceAtanh(n: bigint, d: bigint): bigint {
+  const z = (n << PLACES) / d, square = (z * z) >> PLACES;
+  let sum = 0n;
+  for (let power = z, odd = 1n; power > 0n; power = (power * square) >> PLACES, odd += 2n) sum += power / odd;
+  return 2n * sum;
+}
+
+let ln2: bigint | undefined;
+const known = new Map<string, Loss>();
+
+/** ln(n / d) for n >= d, rounded up. */
+export function logUp(n: bigint, d: bigint): Loss {
+  const key = `${n}/${d}`;
+  let loss = known.get(key);
+  if (loss === undefined) {
+    let shift = BigInt(bitLength(n) - bitLength(d));
+    if (n < d << shift) shift--;
+    const scaled = d << shift; // within a factor of 2 below n
+    ln2 ??= twiceAtanh(1n, 3n);
+    loss = shift * ln2 + twiceAtanh(n - scaled, n + scaled) + SLACK;
+    known.set(key, loss);
+  }
+  return loss;
+}
+
+/** The loss of one bit that is changed with probability c / UNIT. */
+export const flipLoss = (units: number): Loss => logUp(BigInt(UNIT - units), BigInt(units));
+
+/** With six decimals, rounded up: what is claimed and shown. */
+export function decimalUp(loss: Loss): string {
+  const millionths = (loss * 1000000n + ONE - 1n) >> PLACES;
+  return `${millionths / 1000000n}.${String(millionths % 1000000n).padStart(6, "0")}`;
+}
+
+/** A cap as the very number that was given, a fraction: of a double, all its digits. */
+export type Cap = readonly [bigint, bigint];
+
+export function exactCap(cap: number | string, name: string): Cap {
+  let fraction: Cap | undefined;
+  if (typeof cap === "number" && cap > 0 && cap < Infinity) {
+    let whole = cap, below = 1n;
+    for (; whole % 1; whole *= 2) below *= 2n;
+    fraction = [BigInt(whole), below];
+  }
+  const found = typeof cap === "string" ? /^(\d+)(?:\.(\d+))?$/.exec(cap) : null;
+  if (found) fraction = [BigInt(found[1] + (found[2] ?? "")), 10n ** BigInt((found[2] ?? "").length)];
+  if (!fraction || !fraction[0]) throw new CampaignError(`${name} must be a number above 0`);
+  return fraction;
+}
+
+/** Whether a loss passes a cap; an equal one does not. */
+export const isAbove = (loss: Loss, [n, d]: Cap): boolean => loss * d > n << PLACES;

@@ -1,0 +1,87 @@
+// All attributes in order, the rules about records, and a record as candidates (sections 3.8, 3.9 and 4).
+
+import { refuse, type Members } from "./canonical";
+import type { Comparison } from "./condition";
+import { DomainError } from "./errors";
+import { sum } from "./numbers";
+import { questionOf, type Attribute, type Question } from "./questions";
+
+const MOST_ATTRIBUTES = 4096;
+const MOST_CANDIDATES_IN_ALL = 2 ** 18;
+
+export class Domain {
+  readonly questions: readonly Question[];
+  readonly attributes: readonly Attribute[];
+  readonly sizes: readonly number[];
+  private readonly _positions: ReadonlyMap<string, number>;
+  private readonly _accepted = new Map<Comparison, (candidate: number) => boolean>();
+
+  constructor(schema: Members) {
+    const fields = schema.list("fields");
+    schema.done();
+    schema.need(fields.length <= MOST_ATTRIBUTES);
+    this.questions = fields.map((field) => questionOf(schema, field));
+    this.attributes = this.questions.flatMap((question) => question.attributes);
+    this.sizes = this.attributes.map(({ size }) => size);
+    this._positions = new Map(this.attributes.map(({ name }, i) => [name, i]));
+    const n = this.attributes.length;
+    schema.need(n && n <= MOST_ATTRIBUTES && this._positions.size === n && sum(this.sizes) <= MOST_CANDIDATES_IN_ALL);
+  }
+
+  /** The format that the questions need. */
+  get format(): number {
+    return this.questions.some(({ list, common, attributes }) => list || common.onlyIf || attributes[0].kind.isNew) ? 2 : 1;
+  }
+
+  position(name: string): number | undefined {
+    return this._positions.get(name);
+  }
+
+  /** The attribute that a comparison looks at: of a list, the option that is to be ticked. */
+  private _lookedAt({ field, operator, values }: Comparison): number {
+    return this.position(operator === "includes" ? `${field}/${values[0]}` : field)!;
+  }
+
+  /** Refuse conditions on anything but earlier answers, or on answers that are not there. */
+  checkQuestionnaire(): void {
+    const before = new Map<Attribute, Question>(), names = new Set<string>();
+    for (const question of this.questions) {
+      for (const comparison of question.common.onlyIf?.comparisons ?? []) {
+        const attribute = this.attributes[this._lookedAt(comparison)], asked = before.get(attribute), [value] = comparison.values;
+        const isTick = comparison.operator === "includes" && typeof value === "string" && asked?.name === comparison.field;
+        const accepted = asked?.list ? isTick && ((candidate: number) => candidate === 1) : asked && attribute.accepted(comparison);
+        this._accepted.set(comparison, accepted || refuse("questionnaire"));
+      }
+      for (const attribute of question.attributes) before.set(attribute, question);
+      if (names.has(question.name) || (question.list && this._positions.has(question.name))) refuse("questionnaire");
+      names.add(question.name);
+    }
+  }
+
+  /** The attribute, the rest of its list, and all that applies or not because of these. */
+  following(position: number): Set<number> {
+    const found = new Set([position]);
+    let at = 0;
+    for (const { attributes, common } of this.questions) {
+      const own = attributes.map(() => at++);
+      if (own.includes(position) || common.onlyIf?.comparisons.some((each) => found.has(this._lookedAt(each)))) own.forEach((each) => found.add(each));
+    }
+    return found;
+  }
+
+  /** The record as candidates, in order; it answers every question that applies, and no other. Names questions, never an answer. */
+  indices(record: Readonly<Record<string, unknown>>): number[] {
+    const codes: number[] = [], given = new Map(Object.entries(record));
+    for (const question of this.questions) {
+      const { name, attributes, common } = question, answer = given.get(name);
+      const applies = !common.onlyIf || common.onlyIf.evaluate((each) => this._accepted.get(each)!(codes[this._lookedAt(each)]));
+      if (applies ? answer === undefined : (answer ?? null) !== null) {
+        throw new DomainError(applies ? `the record lacks '${name}'; give null for no answer, where that is allowed` : `'${name}' is answered, but does not apply to this record`);
+      }
+      codes.push(...(applies ? question.indices(answer) : attributes.map(({ size }) => size - 1)));
+      given.delete(name);
+    }
+    if (given.size) throw new DomainError("the record has a key that the campaign does not ask for");
+    return codes;
+  }
+}

@@ -1,0 +1,12 @@
+// The one source of randomness. Tests are built with another file in place of this one; what is shipped has no such seam.
+
+import { LopubError } from "./errors";
+
+/** Fill with random bytes of the operating system; without a generator nothing is drawn. */
+export function fill(bytes: Uint8Array): void {
+  const source = globalThis.crypto;
+  if (!source || typeof source.getRandomValues !== "function") {
+    throw new LopubError("this browser has no cryptographic random generator (crypto.getRandomValues), so nothing is drawn");
+  }
+  for (let at = 0; at < bytes.length; at += 65536) source.getRandomValues(bytes.subarray(at, at + 65536));
+}

@@ -1,0 +1,12 @@
+// The public names: those of the Python client, in camel case.
+
+export { Campaign, type Schedule, type Terms, type Translation } from "./campaign";
+export { Client, type Answers, type ClientOptions } from "./client";
+export {
+  CampaignError, CollectorError, DomainError, EpsilonTooHigh, LopubError, ReportRejected, StoreError, TryLater,
+  type CampaignRefusal, type Reason,
+} from "./errors";
+export { Attribute, Question } from "./questions";
+export { Report } from "./report";
+export { fetchCampaign, type Patience, type SendOptions } from "./sending";
+export { IndexedDbStore, MemoryStore, type ClientStore } from "./stores";

@@ -1,0 +1,10 @@
+// node golden_node.mjs BUILD_FOR_TESTS VECTORS QUESTIONNAIRES: prints what came out as JSON.
+import { readFileSync } from "node:fs";
+import { webcrypto } from "node:crypto";
+import vm from "node:vm";
+import "./golden.mjs";
+
+globalThis.crypto ??= webcrypto;
+const [build, ...files] = process.argv.slice(2);
+vm.runInThisContext(`${readFileSync(build, "utf8")};globalThis.lopubTesting = lopubTesting`);
+console.log(JSON.stringify(await globalThis.checkGolden(globalThis.lopubTesting, ...files.map((file) => JSON.parse(readFileSync(file, "utf8"))))));

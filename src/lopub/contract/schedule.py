@@ -1,0 +1,170 @@
+"""When reports are made: once within some days, or again and again in rounds.
+
+A report carries a slot: a day, or the first day of its round. Two modes keep what rounds reveal together within a bound that
+holds for any two histories of answers. `sampled`: a device takes part in a few rounds, drawn blindly, each with noise of its own,
+and all of it costs so many reports. `permanent`: a noisy answer is drawn once, and every round adds noise over that same one.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from lopub.contract.canonical import Json, Members
+from lopub.contract.randomness import Randomness
+from lopub.errors import CampaignError
+
+EPOCH = date(1970, 1, 1)
+"""Slot 0."""
+GRACE_DAYS = 14
+"""Days after the schedule's last one, or after a round's, in which a collector still takes what was made within it; withdrawals,
+too, until the campaign closes. Two weeks: a device that was switched off over a holiday can still send what it keeps. A collector
+may give fewer, but not more, so that people can be told when their reports will be deleted at the latest."""
+SAMPLED, PERMANENT = "sampled", "permanent"
+MOST_ROUNDS, LONGEST_ROUND = 4096, 366
+ONCE = "once"
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeat:
+    """Rounds of so many days, one behind the other; a device takes part in some of them."""
+
+    every_days: int
+    rounds: int
+    take_part: int
+    """In how many rounds a device takes part, at most; it draws them before the first one."""
+    mode: str = SAMPLED
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.every_days <= LONGEST_ROUND:
+            raise CampaignError(f"schedule.repeat.every_days must lie in 1..{LONGEST_ROUND}, got {self.every_days}")
+        if not 2 <= self.rounds <= MOST_ROUNDS:
+            raise CampaignError(f"schedule.repeat.rounds must lie in 2..{MOST_ROUNDS:,}, got {self.rounds}")
+        if not 1 <= self.take_part <= self.rounds:
+            raise CampaignError(
+                f"schedule.repeat.take_part must lie in 1..{self.rounds}, the number of rounds, got {self.take_part}"
+            )
+        if self.mode not in (SAMPLED, PERMANENT):
+            raise CampaignError(f"schedule.repeat.mode must be {SAMPLED} or {PERMANENT}, got {self.mode[:40]!r}")
+
+    @property
+    def is_permanent(self) -> bool:
+        """Whether one noisy answer is kept and goes on being used."""
+        return self.mode == PERMANENT
+
+    @property
+    def n_days(self) -> int:
+        """Of all rounds together."""
+        return self.every_days * self.rounds
+
+    def draw(self, randomness: Randomness) -> tuple[int, ...]:
+        """The numbers of the rounds in which a device takes part, ascending: every choice of so many is equally likely."""
+        return tuple(sorted(randomness.prefix(self.rounds, self.take_part)))
+
+    def to_json(self) -> dict[str, Json]:
+        """The member `repeat` of a schedule."""
+        return {"every_days": self.every_days, "mode": self.mode, "rounds": self.rounds, "take_part": self.take_part}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """The first and the last day on which a report may be made, and whether that is so in rounds."""
+
+    opens: date
+    closes: date
+    repeat: Repeat | None = None
+
+    def __post_init__(self) -> None:
+        if self.closes < self.opens:
+            raise CampaignError(f"schedule.closes must not be before schedule.opens, got {self.closes} before {self.opens}")
+        if self.opens < EPOCH:
+            raise CampaignError(f"schedule.opens must not be before {EPOCH}, got {self.opens}")
+        if self.repeat and self.closes.toordinal() != self.opens.toordinal() + self.repeat.n_days - 1:
+            raise CampaignError(
+                f"schedule.closes must be the last day of the last round, {self.repeat.n_days:,} days from schedule.opens on,"
+                f" got {self.closes}"
+            )
+
+    @classmethod
+    def in_rounds(cls, opens: date, repeat: Repeat) -> "Schedule":
+        """The schedule of rounds that begin on this day."""
+        if opens.toordinal() + repeat.n_days - 1 > date.max.toordinal():
+            raise CampaignError(f"schedule.repeat must end by {date.max}; its {repeat.n_days:,} days do not")
+        return cls(opens=opens, closes=opens + timedelta(days=repeat.n_days - 1), repeat=repeat)
+
+    @property
+    def slots(self) -> range:
+        """What a report may carry, in days since 1970-01-01: every day, or the first day of every round."""
+        step = self.repeat.every_days if self.repeat else 1
+        return range((self.opens - EPOCH).days, self.last_slot + 1, step)
+
+    @property
+    def last_slot(self) -> int:
+        """The last day, in days since 1970-01-01."""
+        return (self.closes - EPOCH).days
+
+    def slot_on(self, day: int) -> int | None:
+        """What a report carries that is made on this day, itself in days since 1970-01-01; None outside the schedule."""
+        if not self.slots[0] <= day <= self.last_slot:
+            return None
+        return day - (day - self.slots[0]) % self.slots.step
+
+    def last_day(self, slot: int) -> int:
+        """The last day on which reports with this slot are made: of rounds, the round's, else the schedule's."""
+        return slot + self.repeat.every_days - 1 if self.repeat else self.last_slot
+
+    def round_named(self, text: str) -> int:
+        """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""
+        found = [slot for slot in self.slots if text and str(day_of(slot)).startswith(text)] if self.repeat else []
+        if len(found) != 1:
+            which = f"{len(found)} rounds begin" if found else "no round begins"
+            raise CampaignError(
+                f"round {text[:40]!r}: {which} so; name one by its first day, such as {day_of((found or self.slots)[0])}"
+            )
+        return found[0]
+
+    def to_json(self) -> dict[str, Json]:
+        """The member `schedule` of a campaign."""
+        repeat: Json = self.repeat.to_json() if self.repeat else ONCE
+        return {"opens": str(self.opens), "closes": str(self.closes), "repeat": repeat}
+
+
+def day_of(slot: int) -> date:
+    """The day that a slot stands for."""
+    return EPOCH + timedelta(days=slot)
+
+
+def repeats(campaign: Json) -> bool:
+    """Whether a campaign's members say that it repeats, rightly or not: its format depends on that."""
+    schedule = campaign.get("schedule") if isinstance(campaign, dict) else None
+    return isinstance(schedule, dict) and isinstance(schedule.get("repeat"), dict)
+
+
+def schedule_from_json(members: Members) -> Schedule:
+    """The schedule of a campaign, or of a draft."""
+    opens, closes = (day_at(members.text(key), members.path(key)) for key in ("opens", "closes"))
+    value = members.take("repeat") if "repeat" in members else ONCE
+    repeat = repeat_from_json(Members(value, members.path("repeat"))) if isinstance(value, dict) else None
+    if repeat is None and value != ONCE:
+        raise CampaignError(f"{members.path('repeat')} must be {ONCE}, or an object that says in which rounds")
+    members.done()
+    return Schedule(opens=opens, closes=closes, repeat=repeat)
+
+
+def repeat_from_json(members: Members) -> Repeat:
+    """The member `repeat` of a schedule, where it is an object."""
+    numbers = {key: members.integer(key) for key in ("every_days", "rounds", "take_part")}
+    mode = members.text("mode")
+    members.done()
+    return Repeat(**numbers, mode=mode)
+
+
+def day_at(text: str, where: str) -> date:
+    """A day, which is written as a text."""
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        return date.fromisoformat(text)
+    except ValueError:
+        raise CampaignError(f"{where} must be a day such as 2026-05-31") from None

@@ -1,0 +1,112 @@
+"""A dependence as people say it: how often a group gives an answer, and how often all others do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Clique, IntegerRange
+from lopub.inference.joint import JointDistribution
+from lopub.inference.linear import Grouping
+from lopub.inference.predicates import Question
+from lopub.inference.ratios import Estimate
+
+ROUNDING = 1e-9
+"""By which "more often" goes before "less often" that says the same."""
+IN, OUT, UNANSWERED = range(3)
+"""The classes of a split."""
+
+Codes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Some answers of an attribute against all its others, and against whom it was not asked; missing ones are neither."""
+
+    attribute: Attribute
+    codes: Codes
+    """The answers, ascending."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Of the answers."""
+        return tuple(self.attribute.texts[code] for code in self.codes)
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether it is an answer and all above it."""
+        return has_order(self.attribute) and self.codes[-1] == n_answers(self.attribute) - 1
+
+    @property
+    def classes(self) -> NDArray[np.intp]:
+        """Of each candidate, the class."""
+        classes = np.full(self.attribute.size, OUT, dtype=np.intp)
+        classes[list(self.codes)] = IN
+        if (missing := self.attribute.missing_index) is not None:
+            classes[missing] = UNANSWERED
+        return classes
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """How often those of a group give an answer, and how often all others do; without those who left one of the two out."""
+
+    group: Split
+    answer: Split
+    within: Estimate
+    outside: Estimate
+
+
+def n_answers(attribute: Attribute) -> int:
+    """Candidates that are answers: not the missing one, nor that of people who were not asked."""
+    return attribute.size - attribute.missing - (attribute.only_if is not None)
+
+
+def has_order(attribute: Attribute) -> bool:
+    """Whether its answers go from less to more."""
+    return isinstance(attribute, Binned | IntegerRange) or (isinstance(attribute, Categorical) and attribute.is_ordered)
+
+
+def clearest(joint: JointDistribution) -> tuple[Split, Split] | None:
+    """Of a pair: the group and the answer that go together most: the share of people who have both exceeds most what independence
+    would give, or falls most short of it. Noise is much the same for rare groups as for frequent ones, so this is what reports
+    tell best. Of an ordered attribute a group is all from an answer on, of another one a single answer. None where there is
+    nothing to compare."""
+    cells = joint.probabilities.copy()
+    for axis, attribute in enumerate(joint.attributes):
+        if (missing := attribute.missing_index) is not None:
+            np.moveaxis(cells, axis, 0)[missing] = 0.0
+    groups, answers = (list(_splits(attribute)) for attribute in joint.attributes)
+    if not groups or not answers or cells.sum() <= 0:
+        return None
+    cells = cells / cells.sum()
+    rows, columns = (np.array([split.classes == IN for split in splits], dtype=np.float64) for splits in (groups, answers))
+    excess = rows @ cells @ columns.T - np.outer(rows @ cells.sum(axis=1), columns @ cells.sum(axis=0))
+    more_often_first = np.abs(excess) + ROUNDING * (excess > 0)
+    best = np.unravel_index(int(np.argmax(more_often_first)), excess.shape)
+    return groups[best[0]], answers[best[1]]
+
+
+def asked_of(group: Split, answer: Split, positions: Clique) -> Question:
+    """The question that a contrast asks. positions: of the group's attribute and the answer's, ascending. Its weights: the answer
+    within the group, the group, the answer outside of it, all outside of it."""
+    groupings = tuple(Grouping(split.classes, int(split.classes.max()) + 1) for split in (group, answer))
+    shape = tuple(grouping.n_classes for grouping in groupings)
+    weights = []
+    for own in (IN, OUT):
+        whole, both = np.zeros(shape), np.zeros(shape)
+        whole[own, : OUT + 1] = both[own, IN] = 1.0
+        weights += [both, whole]
+    return Question(positions, groupings, tuple(weights), ())
+
+
+def _splits(attribute: Attribute) -> Iterator[Split]:
+    """The groups that are looked at. One answer of two says it all."""
+    n = n_answers(attribute)
+    if isinstance(attribute, Boolean):
+        yield Split(attribute, (attribute.answers.index(True),))
+    elif has_order(attribute):
+        yield from (Split(attribute, tuple(range(start, n))) for start in range(1, n))
+    else:
+        yield from (Split(attribute, (code,)) for code in range(n) if n > 1)

@@ -1,0 +1,102 @@
+"""Pages from templates: every text escaped, every number with its exact value, the page's own words in the reader's language."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from lopub.contract.wording import chosen_language
+
+HERE = Path(__file__).parent
+LANGUAGES = ("en", "de")
+"""Of the pages' own words. English is what templates are written in; the others stand in words/."""
+COMMAS = {"de"}
+"""Languages that write 1.234,5 for 1,234.5."""
+
+
+def page_language(wanted: Sequence[str]) -> str:
+    """The language of a page's own words: the first wanted one that there is, else English."""
+    return chosen_language(wanted, LANGUAGES)
+
+
+@cache
+def environment(language: str, templates: Path) -> Environment:
+    """Where a page's templates lie, beside those that all pages share."""
+    loader = ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(HERE / "templates")])
+    found = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    words = translations(language)
+
+    def one(text: str) -> str:
+        return words.get(text, text)
+
+    def many(single: str, plural: str, n: int) -> str:
+        return one(single if n == 1 else plural)
+
+    found.install_gettext_callables(one, many, newstyle=True)  # type: ignore[attr-defined] # added by the extension
+    figures = Figures(language)
+    found.filters |= {
+        "number": figures.number,
+        "share": figures.share,
+        "between": figures.between,
+        "told": figures.told,
+        "percent": percent,
+    }
+    found.globals["language"] = language
+    return found
+
+
+@cache
+def translations(language: str) -> dict[str, str]:
+    """English -> another language; empty for English."""
+    if language == "en":
+        return {}
+    found: dict[str, str] = json.loads((HERE / "words" / f"{language}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def rendered(template: str, templates: Path, language: str, **context: Any) -> bytes:
+    """A whole page."""
+    return environment(language, templates).get_template(template).render(**context).encode()
+
+
+class Figures:
+    """Numbers as people of a language read them, each in an element that carries the exact value."""
+
+    def __init__(self, language: str) -> None:
+        self._swapped = str.maketrans(",.", ".,") if language in COMMAS else {}
+
+    def _shown(self, text: str) -> str:
+        return text.translate(self._swapped)
+
+    def number(self, value: float, form: str = ",") -> Markup:
+        """A number. form: as Python's formats have it."""
+        return self.told(value, f"{value:{form}}")
+
+    def told(self, value: float, digits: str) -> Markup:
+        """A number whose digits were chosen elsewhere, in English."""
+        return Markup('<data value="{}">{}</data>').format(repr(value), self._shown(digits))
+
+    def share(self, value: float) -> Markup:
+        """A share in per cent."""
+        return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{100 * value:.1f}"))
+
+    def between(self, ends: tuple[float, float]) -> Markup:
+        """An interval of shares in per cent."""
+        low, high = (Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}")) for end in ends)
+        return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
+
+
+def percent(value: float) -> str:
+    """A length, for a style; within 0 and 100 %."""
+    return f"{100 * min(max(value, 0.0), 1.0):.1f}%"

@@ -1,0 +1,207 @@
+"""What people answered, question by question, as they saw it: in the questionnaire's order, with its texts and labels."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from lopub.contract.attribute import NOT_APPLICABLE
+from lopub.contract.domain import Attribute, Binned, Boolean, ListOption, TickList
+from lopub.contract.domain import Question as Asked
+from lopub.contract.wording import Wording
+from lopub.inference.contrasts import Split, has_order, n_answers
+from lopub.inference.joint import JointDistribution, interval
+from lopub.release.numbers import Statistic, shown_form
+from lopub.release.stages import Publication
+
+MOST_LISTED = 12
+"""Answers of a question that are shown at once; the others are a click away."""
+MOST_FOLDED = 500
+"""Answers that are on the page at all; the file has all."""
+MOST_COLUMNS = 120
+"""Of a histogram."""
+WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
+"""What stands for texts that no questionnaire labels."""
+
+
+@dataclass(frozen=True)
+class AnswerShown:
+    """One answer: how it reads, its share with its interval, and its share in the synthetic table."""
+
+    label: str
+    language: str
+    """Of the label; empty where it is one of the page's own words."""
+    value: str
+    """As it stands in the files, where that is different."""
+    is_answer: bool
+    """False for a missing one and for people who were not asked."""
+    share: float
+    low: float | None
+    high: float | None
+    synthetic: float
+
+
+@dataclass(frozen=True)
+class StatisticShown:
+    """A mean or a quantile. form: how its figures are printed."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    form: str
+
+
+@dataclass(frozen=True)
+class QuestionShown:
+    """A question with what came out."""
+
+    name: str
+    title: str
+    text: str
+    language: str
+    """Of the text."""
+    kind: str
+    """bars, histogram or list."""
+    condition: str
+    """Of whom it was asked; empty: of all."""
+    n_reports: int | None
+    """How many reports speak of it; None where it is publicly known."""
+    answers: tuple[AnswerShown, ...]
+    statistics: tuple[StatisticShown, ...]
+    is_binned: bool
+
+    @property
+    def most(self) -> float:
+        """What the longest bar stands for: the top of the highest interval."""
+        return max((one.share if one.high is None else max(one.high, one.share) for one in self.answers), default=0.0) or 1.0
+
+    @property
+    def shown(self) -> tuple[AnswerShown, ...]:
+        """What is seen at once: all; of many answers without an order, the most frequent."""
+        if self.kind == "histogram" or len(self.answers) <= MOST_LISTED + 2:
+            return self.answers[:MOST_FOLDED]
+        return tuple(sorted(self.answers, key=lambda one: -one.share)[:MOST_LISTED])
+
+    @property
+    def folded(self) -> tuple[AnswerShown, ...]:
+        """The rest, as far as it is on the page."""
+        seen = set(map(id, self.shown))
+        rest = sorted((one for one in self.answers if id(one) not in seen), key=lambda one: -one.share)
+        return tuple(rest[: MOST_FOLDED - len(seen)])
+
+    @property
+    def n_left_out(self) -> int:
+        """Answers that only the file has."""
+        return len(self.answers) - len(self.shown) - len(self.folded)
+
+    @property
+    def columns(self) -> tuple[AnswerShown, ...]:
+        """Of the histogram."""
+        return tuple(one for one in self.answers if one.is_answer)
+
+    @property
+    def leading(self) -> AnswerShown | None:
+        """The most frequent answer."""
+        return max((one for one in self.answers if one.is_answer), key=lambda one: one.share, default=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Questionnaire:
+    """A publication's questions in a reader's language."""
+
+    publication: Publication
+    wording: Wording
+    translated: Callable[[str], str]
+    """One of the page's own words in the reader's language."""
+
+    @cached_property
+    def questions(self) -> tuple[QuestionShown, ...]:
+        """In the order in which they were asked."""
+        return tuple(self._shown(asked) for asked in self.publication.campaign.domain.questions)
+
+    def title(self, name: str) -> str:
+        """Of an attribute, as a heading or an axis names it; an option of a list by the list and itself."""
+        attribute = self.publication.campaign.domain[name]
+        if isinstance(attribute, ListOption):
+            return f"{self.wording.title_of(attribute.of_list)}: {self.wording.label(attribute.of_list, attribute.value)}"
+        return self.wording.title_of(attribute)
+
+    def titles(self, names: Sequence[str]) -> list[str]:
+        """Of some attributes."""
+        return [self.title(name) for name in names]
+
+    def described(self, split: Split) -> str:
+        """Some answers of an attribute in words: one of them, or all from one on."""
+        label = self.label(split.attribute, split.texts[0])
+        if isinstance(split.attribute, Binned) and split.is_upper:
+            return f"> {split.attribute.edges[split.codes[0]]}"
+        return f"≥ {label}" if split.is_upper and len(split.codes) > 1 else label
+
+    def label(self, asked: Asked, text: str) -> str:
+        """How an answer reads. text: of a candidate, or of an option of a list."""
+        return self._spoken(asked, text)[0]
+
+    def _spoken(self, asked: Asked, text: str) -> tuple[str, str]:
+        """How an answer reads, and the language of that, which is empty for the page's own words."""
+        if isinstance(asked, ListOption) and text not in ("false", "true"):
+            asked = asked.of_list
+        shown = self.wording.label(asked, text)
+        if shown == text and (text in ("", NOT_APPLICABLE) or isinstance(asked, Boolean)):
+            return self.translated(WORDS[text]), ""
+        return shown, self.wording.spoken(shown, self.wording.own.label(asked, text))
+
+    @cached_property
+    def _marginals(self) -> Mapping[str, JointDistribution]:
+        return dict(zip(self.publication.names, self.publication.marginals, strict=True))
+
+    def _shown(self, asked: Asked) -> QuestionShown:
+        is_list = isinstance(asked, TickList)
+        fit = self._marginals[asked.options[0].name if isinstance(asked, TickList) else asked.name].fit
+        statistics = tuple(_statistic(row) for row in self.publication.statistics if row.attribute == asked.name)
+        drawn = isinstance(asked, Attribute) and has_order(asked) and 2 < n_answers(asked) <= MOST_COLUMNS
+        return QuestionShown(
+            name=asked.name,
+            title=self.wording.title_of(asked),
+            text=self.wording.question(asked),
+            language=self.wording.spoken(self.wording.question(asked), self.wording.own.question(asked)),
+            kind="list" if is_list else "histogram" if drawn else "bars",
+            condition="" if asked.only_if is None else str(asked.only_if),
+            n_reports=None if fit.method == "given" else fit.n_reports,
+            answers=tuple(self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)),
+            statistics=statistics,
+            is_binned=isinstance(asked, Binned),
+        )
+
+    def _answers(self, attribute: Attribute) -> list[AnswerShown]:
+        marginal = self._marginals[attribute.name]
+        synthetic = self.publication.synthetic.counts((attribute.name,)) / len(self.publication.synthetic)
+        rows = zip(marginal.rows(), synthetic.tolist(), strict=True)
+        n = n_answers(attribute)
+        return [
+            self._answer(attribute, values[0], place < n, probability, error, made)
+            for place, ((values, probability, error), made) in enumerate(rows)
+        ]
+
+    def _ticks(self, ticks: TickList) -> list[AnswerShown]:
+        """How many ticked each option, and how many did not answer the list, or were not asked."""
+        first = ticks.options[0]
+        wanted = [(option.name, 1, option.value, True) for option in ticks.options]
+        wanted += [(first.name, at, first.texts[at], False) for at in range(2, first.size)]
+        found = []
+        for name, at, text, is_answer in wanted:
+            made = self.publication.synthetic.counts((name,)) / len(self.publication.synthetic)
+            _, probability, error = self._marginals[name].rows()[at]
+            found.append(self._answer(ticks, text, is_answer, probability, error, float(made[at])))
+        return found
+
+    def _answer(self, asked: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float) -> AnswerShown:
+        label, language = self._spoken(asked, text)
+        low, high = (None, None) if np.isnan(error) else interval(share, error)
+        value = text if language and text != label else ""
+        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic)
+
+
+def _statistic(row: Statistic) -> StatisticShown:
+    return StatisticShown(row.name, row.value, row.low, row.high, shown_form(row))

@@ -1,0 +1,333 @@
+"""report.html: the publication for people. One file, no network; every number is also in a file beside it.
+
+Here is what the page shows, as plain values; how it looks, and what it says, is in templates/report.html.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lopub.contract.domain import Pair
+from lopub.contract.mechanism import Mechanism
+from lopub.contract.wording import Wording
+from lopub.inference.ratios import Estimate
+from lopub.pages import plots
+from lopub.pages.templating import page_language, rendered, translations
+from lopub.release.findings import FALSE_STATEMENTS, Finding
+from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown
+from lopub.release.render.wording import day_of
+from lopub.release.stages import Publication
+from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
+
+TEMPLATES = Path(__file__).parent / "templates"
+N_SAMPLED = 20
+"""Synthetic records that are shown."""
+N_LISTED = 30
+"""Findings, edges or cliques that a list names before it points to the file."""
+N_FIRST = 5
+"""Findings, and frequent answers, that stand on the first page."""
+MOST_QUESTIONS = 200
+"""Questions that are on the page; the file has all."""
+SMALL_MISFIT = 1e-4
+"""AVD between a clique's pairs and the estimated ones that nobody need care about."""
+
+FILES = (
+    ("data/synthetic.csv", "the synthetic table"),
+    ("data/synthetic.parquet", "the same, typed, for programs"),
+    ("estimates/marginals.csv", "the share of every answer, with its interval"),
+    ("estimates/pairs.csv", "the share of every pair of answers, with its standard error"),
+    ("estimates/findings.csv", "the dependences with their contrasts, and which of them are stated"),
+    ("estimates/dependence.csv", "how strongly each two questions depend on each other"),
+    ("estimates/numbers.csv", "means and quantiles"),
+    ("estimates/model.json", "the model: cliques and junction tree"),
+    ("estimates/fit.csv", "observed and predicted counts of noisy answers"),
+    ("estimates/summary.json", "the figures of this page"),
+    ("campaign.json", "the questionnaire and its privacy, as devices had them"),
+    ("MODEL_CARD.md", "a description for people who build on the table"),
+    ("datapackage.json", "a description for programs"),
+    ("croissant.json", "another one, for machine learning"),
+    ("metadata.sdv.json", "another one, for tools that compare synthetic tables"),
+    ("dp-deployment.yaml", "the entry for a registry of deployments"),
+    ("manifest.json", "versions, settings, and the SHA-256 of every file"),
+)
+"""What lies beside the page."""
+COUNTS_FILE = ("estimates/counts.parquet", "the counts of the reports, for questions that come later")
+
+FIT_LABELS = ("predicted by the model", "observed in the reports")
+HEAT = "Heat map of the mutual information of dependent questions; the numbers are in estimates/dependence.csv"
+NETWORK = "Network of dependent questions; they are listed above and in estimates/dependence.csv"
+TREE = "Junction tree; its cliques are listed in the table below"
+FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
+IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
+FATES = ("kept", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
+OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, TREE, FIT, *(said for _, said in FILES), COUNTS_FILE[1])
+"""What is said here and not in the template; words/ has it in other languages."""
+
+
+def report_html(publication: Publication) -> bytes:
+    """The publication's page, in the language that was asked for: the questionnaire's texts and the page's own words, each as far
+    as there are any, else in the campaign's language and in English."""
+    language = page_language([publication.settings.language] if publication.settings.language else [])
+    return rendered("report.html", TEMPLATES, language, page=ReportPage(publication, language))
+
+
+@dataclass(frozen=True)
+class FindingShown:
+    """A dependence in words: an answer, a group, and how often that group and all others give it."""
+
+    first: str
+    second: str
+    gain: float
+    is_stated: bool
+    answer: str = ""
+    answered: str = ""
+    """The question that has the answer."""
+    group: str = ""
+    grouped: str = ""
+    """The question that makes the group."""
+    within: Estimate | None = None
+    outside: Estimate | None = None
+
+    @property
+    def is_more(self) -> bool:
+        """Whether the group gives the answer more often."""
+        return self.within is not None and self.outside is not None and self.within.value > self.outside.value
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPage:
+    """What the page is made of."""
+
+    publication: Publication
+    language: str
+    """Of its own words."""
+
+    @cached_property
+    def asked(self) -> Questionnaire:
+        """The questionnaire in the reader's language."""
+        return Questionnaire(self.publication, self.publication.wording, self._say)
+
+    def _say(self, text: str) -> str:
+        """One of the page's own texts in its language."""
+        return translations(self.language).get(text, text)
+
+    @property
+    def wording(self) -> Wording:
+        """The campaign's texts."""
+        return self.asked.wording
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """All headline numbers."""
+        return summary(self.publication)
+
+    @cached_property
+    def concerns(self) -> Concerns:
+        """What a reader must know before anything else."""
+        return concerns_of(self.publication)
+
+    @property
+    def days(self) -> str:
+        """When reports were made; empty where that is not known."""
+        first, last = (day_of(slot) for slot in (self.publication.first_slot, self.publication.last_slot))
+        if first is None or last is None:
+            return ""
+        return str(first) if first == last else f"{first} – {last}"
+
+    # ---- privacy
+
+    @property
+    def factor_digits(self) -> str:
+        """e^epsilon, rounded up to four digits, as everything that is told of a guarantee; empty where it is a power of ten."""
+        value = self.figures["privacy"]["odds_factor"]
+        if value is None:
+            return ""
+        unit = 10.0 ** (math.floor(math.log10(value)) - 3)
+        return f"{math.ceil(value / unit) * unit:,.4g}"
+
+    @property
+    def certainty_digits(self) -> str:
+        """In per cent, with as many digits as it takes not to say 100."""
+        value = self.figures["privacy"]["certainty_from_half"]
+        digits = next((digits for digits in range(1, 16) if float(f"{100 * value:.{digits}f}") < 100), 15)
+        return f"{100 * value:.{digits}f}"
+
+    # ---- what people answered
+
+    @property
+    def questions(self) -> tuple[QuestionShown, ...]:
+        """Those that are on the page."""
+        return self.asked.questions[:MOST_QUESTIONS]
+
+    @property
+    def n_left_out(self) -> int:
+        """Questions that only the file has."""
+        return len(self.asked.questions) - len(self.questions)
+
+    @property
+    def leading(self) -> list[tuple[QuestionShown, AnswerShown]]:
+        """The most frequent answers to the first questions."""
+        found = [(question, question.leading) for question in self.questions if question.kind != "histogram"]
+        return [(question, answer) for question, answer in found if answer is not None][:N_FIRST]
+
+    # ---- dependence
+
+    @cached_property
+    def findings(self) -> list[FindingShown]:
+        """All that are stated, surest first."""
+        return [self._finding(one) for one in self.publication.findings.stated]
+
+    @cached_property
+    def unsure(self) -> list[FindingShown]:
+        """Dependences that the model has and that are not sure enough to be stated."""
+        return [self._finding(one) for one in self.publication.findings.every if not one.is_stated]
+
+    @property
+    def false_share(self) -> float:
+        """Bound on the share of findings that are chance."""
+        return FALSE_STATEMENTS
+
+    def _finding(self, one: Finding) -> FindingShown:
+        first, second = self.asked.titles(one.names)
+        if (contrast := one.contrast) is None:
+            return FindingShown(first, second, one.gain, one.is_stated)
+        group, answer = contrast.group, contrast.answer
+        return FindingShown(
+            first,
+            second,
+            one.gain,
+            one.is_stated,
+            answer=self.asked.described(answer),
+            answered=self.asked.title(answer.attribute.name),
+            group=self.asked.described(group),
+            grouped=self.asked.title(group.attribute.name),
+            within=contrast.within,
+            outside=contrast.outside,
+        )
+
+    @cached_property
+    def _drawn(self) -> list[int]:
+        """The attributes in pictures: all, or of many those of the strongest dependences."""
+        if len(self.publication.names) <= plots.MOST_LABELS:
+            order = self.publication.campaign.domain.position
+            return sorted(range(len(self.publication.names)), key=lambda place: order(self.publication.names[place]))
+        shown: set[int] = set()
+        for edge in self.publication.graph.edges:
+            shown |= set(edge) if len(shown) + 2 <= plots.MOST_LABELS else set()
+        return sorted(shown)
+
+    @property
+    def n_not_drawn(self) -> int:
+        """Attributes that pictures leave out."""
+        return len(self.publication.names) - len(self._drawn)
+
+    @cached_property
+    def heat(self) -> str:
+        """Mutual information of dependent attributes; empty where there are none."""
+        publication = self.publication
+        place = {position: at for at, position in enumerate(self._drawn)}
+        values = np.full((len(place), len(place)), np.nan)
+        for a, b in publication.graph.edges:
+            if (a, b) in publication.pairs and a in place and b in place:
+                values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[a, b].mutual_information()
+        if np.isnan(values).all():
+            return ""
+        labels = self.asked.titles([publication.names[position] for position in self._drawn])
+        return plots.heat_map(values, labels, name="heat", description=self._say(HEAT), scale="nats")
+
+    @cached_property
+    def network(self) -> str:
+        """The dependences that the model keeps, drawn; those that are stated in full."""
+        publication, place = self.publication, {position: at for at, position in enumerate(self._drawn)}
+        kept = {(place[a], place[b]): gain for (a, b), gain in publication.dependences.items() if {a, b} <= place.keys()}
+        if not kept:
+            return ""
+        stated = {frozenset(one.names) for one in publication.findings.stated}
+        faint = {
+            (place[a], place[b])
+            for a, b in publication.graph.edges
+            if (a, b) in publication.graph.strengths
+            and {a, b} <= place.keys()
+            and frozenset((publication.names[a], publication.names[b])) not in stated
+        }
+        labels = self.asked.titles([publication.names[position] for position in self._drawn])
+        unsure = faint if publication.findings.least is not None else set()
+        return plots.graph(labels, kept, faint=unsure, name="graph", description=self._say(NETWORK))
+
+    # ---- how it was made
+
+    @property
+    def edges(self) -> Iterator[tuple[str, str, float | None, str]]:
+        """The strongest dependences of the model: titles, strength, what became of them."""
+        publication = self.publication
+        for edge in publication.graph.edges[:N_LISTED]:
+            first, second = self.asked.titles([publication.names[position] for position in edge])
+            yield first, second, publication.graph.strengths.get(edge), self._fate(edge)
+
+    def _fate(self, edge: Pair) -> str:
+        """What became of it, or why it is there without having been looked for."""
+        if edge in self.publication.dropped:
+            return "left out by the cell cap"
+        return "kept" if edge in self.publication.graph.strengths else why_without_strength(self.publication, edge)
+
+    @property
+    def cliques(self) -> Iterator[tuple[str, str, int, float]]:
+        """The first cliques: titles, those shared with the parent, cells, misfit."""
+        model, names = self.publication.model, self.publication.names
+        rows = zip(model.tree.cliques, model.tree.separators, model.joints, model.misfits, strict=True)
+        for clique, separator, joint, misfit in list(rows)[:N_LISTED]:
+            own, shared = (", ".join(self.asked.titles([names[p] for p in part])) for part in (clique, separator))
+            yield own, shared, int(joint.size), misfit
+
+    @cached_property
+    def tree(self) -> str:
+        """The junction tree, where it is small enough to be drawn."""
+        tree, names = self.publication.model.tree, self.publication.names
+        if len(tree.cliques) > plots.MOST_NODES:
+            return ""
+        labels = ["\n".join(self.asked.titles([names[position] for position in clique])) for clique in tree.cliques]
+        return plots.tree(labels, tree.parents, name="tree", description=self._say(TREE))
+
+    @cached_property
+    def fit(self) -> str:
+        """Observed against predicted counts."""
+        if not self.publication.fit:
+            return ""
+        predicted = np.array([row.predicted for row in self.publication.fit])
+        observed = np.array([float(row.observed) for row in self.publication.fit])
+        x_label, y_label = map(self._say, FIT_LABELS)
+        description = self._say(FIT)
+        return plots.scatter(predicted, observed, x_label=x_label, y_label=y_label, name="fit", description=description)
+
+    @property
+    def misfit(self) -> float | None:
+        """The largest misfit, where anybody need care about it."""
+        found: float = self.figures["dependence"]["largest_misfit"]
+        return found if found >= SMALL_MISFIT else None
+
+    @property
+    def independent(self) -> list[str]:
+        """Pairs for which independence would have done as well."""
+        return [" – ".join(self.asked.titles(pair)) for pair in independent_pairs(self.publication)[:N_LISTED]]
+
+    @property
+    def record_columns(self) -> list[tuple[str, str]]:
+        """The head of the table of records."""
+        return [("", ""), *((name, "") for name in self.publication.campaign.domain.names)]
+
+    @property
+    def records(self) -> Iterator[list[str]]:
+        """The first synthetic records, as values of the table."""
+        attributes = self.publication.campaign.domain.attributes
+        for record in self.publication.synthetic.codes[:N_SAMPLED].tolist():
+            yield [attribute.texts[code] for attribute, code in zip(attributes, record, strict=True)]
+
+    @property
+    def files(self) -> list[tuple[str, str]]:
+        """The files beside the page, and what is in each."""
+        return [*FILES, *([COUNTS_FILE] if self.publication.counts is not None else [])]

@@ -1,0 +1,119 @@
+"""The browser client and Python's turn the same bytes into the same report, and refuse the same campaigns for the same reason."""
+
+import base64
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+import strange
+from javascript import FOLDER, agreeing, build_for_tests, needs_node, node
+
+import heavy
+from lopub.contract.budget import decimal_up
+from lopub.contract.campaign import Campaign
+from lopub.contract.randomness import Randomness
+from lopub.device.client import randomized
+from lopub.errors import CampaignError, DomainError
+
+pytestmark = needs_node
+GOLDEN = FOLDER.parents[1] / "tests" / "golden"
+FULL = os.environ.get("LOPUB_FULL") == "1"
+N_CAMPAIGNS = 10_000 if FULL else 80
+N_DAMAGED = 10_000 if FULL else 600
+
+
+class HandedIn(Randomness):
+    """These bytes, then zeros."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = data
+
+    def take(self, n_bytes: int) -> bytes:
+        taken, self._data = self._data[:n_bytes], self._data[n_bytes:]
+        return taken.ljust(n_bytes, b"\0")
+
+
+def test_every_golden_vector_comes_out_in_node():
+    said = json.loads(node("test/golden_node.mjs", build_for_tests(), GOLDEN / "vectors.json", GOLDEN / "questionnaires.json"))
+    assert said["failures"] == []
+    assert said["counts"]["reports"] > 370
+    assert said["counts"]["refused campaigns"] > 100
+
+
+def python_says(data: bytes, record: dict[str, Any] | None, slot: int, noise: bytes) -> dict[str, Any]:
+    try:
+        campaign = Campaign.from_bytes(data)
+    except CampaignError as refused:
+        return {"reason": refused.reason}
+    said = {"id": campaign.id, "epsilon": decimal_up(campaign.loss), "longest": campaign.longest_report}
+    if record is None:
+        return said
+    try:
+        report = randomized(campaign, campaign.domain.indices(record), slot=slot, randomness=HandedIn(noise))
+    except DomainError:
+        return said | {"unfit": True}
+    return said | {"report": report.to_bytes().hex()}
+
+
+def question(data: bytes, record: dict[str, Any] | None = None, slot: int = 0, noise: bytes = b"") -> dict[str, Any]:
+    return {"campaign": base64.b64encode(data).decode(), "record": record, "slot": slot, "random": noise.hex()}
+
+
+def differences(cases: list[tuple[bytes, dict[str, Any] | None, int, bytes]]) -> list[Any]:
+    theirs = agreeing(question(*case) for case in cases)
+    both = [(case, python_says(*case), there) for case, there in zip(cases, theirs, strict=True)]
+    return [(case[0].decode(errors="replace"), case[1], here, there) for case, here, there in both if here != there]
+
+
+def test_random_campaigns_and_records_give_the_same_reports():
+    rng = random.Random(21)
+    cases = []
+    for _ in range(N_CAMPAIGNS):
+        campaign, fields = strange.campaign(rng)
+        for _ in range(3):
+            cases.append((campaign.canonical_bytes, strange.record(rng, fields), rng.randrange(40_000), rng.randbytes(9_000)))
+    assert differences(cases)[:3] == []
+
+
+def test_damaged_campaigns_are_refused_for_the_same_reason():
+    rng = random.Random(22)
+    good = [strange.campaign(rng)[0].canonical_bytes for _ in range(max(60, N_DAMAGED // 50))]
+    good += [
+        item["text"].encode() for name in ("vectors", "questionnaires") for item in vectors(name) if len(item["text"]) < 20_000
+    ]
+    cases: list[tuple[bytes, dict[str, Any] | None, int, bytes]] = [
+        (strange.damaged(rng, rng.choice(good)), None, 0, b"") for _ in range(N_DAMAGED)
+    ]
+    assert differences(cases)[:3] == []
+
+
+@pytest.mark.skipif(not FULL, reason="runs with LOPUB_FULL=1")
+def test_campaigns_made_to_be_slow_are_refused_for_the_same_reason():
+    assert differences([(make(), None, 0, b"") for make in heavy.HEAVY.values()]) == []
+
+
+def vectors(name: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="ascii"))["campaigns"]
+    return items
+
+
+def test_the_cases_reach_most_reasons():
+    """Random damage that always broke the JSON would prove nothing."""
+    rng = random.Random(23)
+    good = [strange.campaign(rng)[0].canonical_bytes for _ in range(40)]
+    reasons = {python_says(strange.damaged(rng, rng.choice(good)), None, 0, b"").get("reason") for _ in range(600)}
+    assert len(reasons) >= 10
+
+
+def test_a_difference_of_one_random_bit_is_seen():
+    """The comparison is not of empty lists."""
+    rng = random.Random(5)
+    campaign, fields = strange.campaign(rng)
+    record = next(
+        r for r in iter(lambda: strange.record(rng, fields), None) if "report" in python_says(campaign.canonical_bytes, r, 0, b"")
+    )
+    (theirs,) = agreeing([question(campaign.canonical_bytes, record, 0, b"\x01")])
+    assert theirs["report"] != python_says(campaign.canonical_bytes, record, 0, b"\x00")["report"]

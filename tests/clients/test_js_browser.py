@@ -1,0 +1,239 @@
+"""The client in Chromium: golden vectors, its database, and sending to a collector that loses answers."""
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from javascript import FOLDER, ROOT, SHIPPED, build_for_tests, needs_node
+
+import laws
+from lopub.contract.report import Report, unframed
+from lopub.contract.view import Sample
+
+CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.xdist_group("browser"),
+    needs_node,
+]
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
+CAMPAIGN = laws.small_campaign(2, 3, epsilon=2, mechanism="direct", view=Sample(1), jointly=True)
+RECORD, OTHER = {"a": "1", "b": "2"}, {"a": "0", "b": "0"}
+
+
+class Collector(BaseHTTPRequestHandler):
+    """Serves the client, and takes reports; the first answer to each path is lost."""
+
+    got: list[tuple[str, bytes, dict[str, str]]]
+
+    def do_GET(self) -> None:
+        files = {
+            "/lopub.js": SHIPPED / "lopub.js",
+            "/testing.js": build_for_tests(),
+            "/golden.js": FOLDER / "test" / "golden.mjs",
+        }
+        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires")}
+        body = b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
+        if self.path in files:
+            body = files[self.path].read_bytes()
+        elif self.path == f"/campaigns/{CAMPAIGN.id}":
+            body = CAMPAIGN.canonical_bytes
+        kind = (
+            "text/html"
+            if self.path[:2] in ("/", "/?")
+            else "text/javascript"
+            if self.path.endswith(".js")
+            else "application/json"
+        )
+        self._say(200, body, kind)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        before = [path for path, _, _ in self.got]
+        self.got.append((self.path, body, dict(self.headers)))
+        if self.path not in before:
+            self.close_connection = True  # the answer is lost
+            self.connection.shutdown(2)
+            return
+        self._say(204, b"", "") if self.path.endswith("withdrawals") else self._say(
+            200, b'{"received":1,"refused":[]}', "application/json"
+        )
+
+    def _say(self, status: int, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind or "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[tuple[str, list[tuple[str, bytes, dict[str, str]]]]]:
+    got: list[tuple[str, bytes, dict[str, str]]] = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Collector,), {"got": got}))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", got
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
+
+
+def run(browser: Any, body: str, *arguments: Any) -> Any:
+    """What an asynchronous piece of script gives, on the page that is open; `given` are the arguments."""
+    script = f"""const done = arguments[arguments.length - 1], given = [...arguments].slice(0, -1);
+        const hex = (bytes) => Array.from(bytes, (b) => b.toString(16).padStart(2, "0")).join("");
+        (async () => {{ {body} }})()
+          .then((value) => done({{ value }}), (error) => done({{ error: error.name + ": " + error.message }}));"""
+    return browser.execute_async_script(script, *arguments)
+
+
+LOAD = "const campaign = await lopub.fetchCampaign(given[0]);"
+
+
+def test_every_golden_vector_comes_out_in_chromium(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser,
+        """for (const src of ["/testing.js", "/golden.js"]) await new Promise((loaded) => {
+             document.head.append(Object.assign(document.createElement("script"), { src, onload: loaded })); });
+           const files = await Promise.all(["vectors", "questionnaires"].map((name) =>
+             fetch(`/${name}.json`).then((found) => found.json())));
+           return checkGolden(lopubTesting, ...files);""",
+    )
+    assert said["value"]["failures"] == []
+    assert said["value"]["counts"]["reports"] > 370
+
+
+def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):
+    url = f"{collector[0]}/campaigns/{CAMPAIGN.id}"
+    browser.get(f"{collector[0]}/")
+    first = run(browser, LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())", url, RECORD)["value"]
+    browser.get(f"{collector[0]}/?again")
+    again = run(browser, LOAD + "return hex((await new lopub.Client(campaign).encode(given[1])).toBytes())", url, OTHER)["value"]
+    assert again == first
+    Report.from_bytes(bytes.fromhex(first), CAMPAIGN)
+    spent = run(browser, LOAD + "return new lopub.Client(campaign).spent()", url)["value"]
+    assert spent == "2.000000"
+
+
+def test_two_tabs_that_encode_at_once_keep_one_report(browser, collector):
+    url = f"{collector[0]}/campaigns/{CAMPAIGN.id}"
+    browser.get(f"{collector[0]}/")
+    made = run(
+        browser,
+        LOAD
+        + """const each = [...Array(8)].map(() =>
+          new lopub.Client(campaign, { respondent: "tabs", store: new lopub.IndexedDbStore() }));
+        return Promise.all(each.map(async (client) => hex((await client.encode(given[1])).toBytes())))""",
+        url,
+        RECORD,
+    )["value"]
+    assert len(set(made)) == 1
+
+
+def test_the_same_bytes_are_sent_until_they_are_acknowledged(browser, collector):
+    address, got = collector
+    url = f"{address}/campaigns/{CAMPAIGN.id}"
+    browser.get(f"{address}/")
+    said = run(
+        browser,
+        LOAD
+        + """const client = new lopub.Client(campaign, { respondent: "sender" }), patience = { firstWait: 0.01 };
+        const report = hex((await client.encode(given[1])).toBytes());
+        return [report, await client.send(given[0], { patience }), await client.withdraw(given[0], { patience })]""",
+        url,
+        RECORD,
+    )["value"]
+    reports = [body for path, body, _ in got if path.endswith("/reports")]
+    withdrawn = [body for path, body, _ in got if path.endswith("/withdrawals")]
+    assert said[1] >= 2 and said[2] >= 2  # Chromium itself tries a lost connection once more
+    assert {each.hex() for body in reports for each in unframed(body)} == {said[0]}
+    assert len(set(withdrawn)) == 1
+    assert not any("Cookie" in headers or "Referer" in headers for _, _, headers in got)
+
+
+def test_without_a_database_nothing_is_drawn(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser,
+        LOAD
+        + """let drawn = 0;
+        const fill = crypto.getRandomValues.bind(crypto);
+        crypto.getRandomValues = (bytes) => { drawn++; return fill(bytes); };
+        IDBFactory.prototype.open = () => { throw new Error("blocked"); };
+        const error = await new lopub.Client(campaign, { respondent: "blocked" }).encode(given[1]).catch((error) => error);
+        return [error.name, drawn]""",
+        f"{collector[0]}/campaigns/{CAMPAIGN.id}",
+        RECORD,
+    )["value"]
+    assert said == ["StoreError", 0]
+
+
+def test_without_a_generator_nothing_is_drawn(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser,
+        LOAD
+        + """Object.defineProperty(globalThis, "crypto", { value: undefined });
+        const store = new lopub.MemoryStore(), client = new lopub.Client(campaign, { store });
+        const error = await client.encode(given[1]).catch((error) => error);
+        return [error.name, (await client.kept()) ?? null]""",
+        f"{collector[0]}/campaigns/{CAMPAIGN.id}",
+        RECORD,
+    )["value"]
+    assert said == ["LopubError", None]
+
+
+def test_the_database_holds_no_answer(browser, collector):
+    browser.get(f"{collector[0]}/")
+    kept = run(
+        browser,
+        """return new Promise((done) => { const opening = indexedDB.open("lopub");
+        opening.onsuccess = () => { const table = opening.result.transaction("kept").objectStore("kept"), found = [];
+          table.openCursor().onsuccess = ({ target: { result } }) => {
+            if (!result) { opening.result.close(); return done(found); }
+            found.push([result.key, result.value instanceof Uint8Array ? hex(result.value) : result.value]);
+            result.continue(); }; }; })""",
+    )["value"]
+    names = {key for key, _ in kept}
+    assert "draws" in names and all(key == "draws" or key.startswith(f"report {CAMPAIGN.id}-") for key in names)
+    draws = next(value for key, value in kept if key == "draws")
+    assert all(set(draw) == {"key", "person", "loss", "finished"} for draw in draws)
+    assert json.dumps(kept).count("sender") == 0
+
+
+def test_a_changed_campaign_is_refused(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(browser, "return lopub.fetchCampaign(given[0])", f"{collector[0]}/campaigns/{'0' * 64}")
+    assert said["error"].startswith("CampaignError") and "(id)" in said["error"]
+
+
+def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser, LOAD + "return new lopub.Client(campaign, { epsilonCap: 1.5 })", f"{collector[0]}/campaigns/{CAMPAIGN.id}"
+    )
+    assert said["error"].startswith("EpsilonTooHigh")

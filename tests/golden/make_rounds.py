@@ -1,0 +1,274 @@
+"""Write `rounds.json`: what every client and collector must agree on about campaigns that repeat, beside `vectors.json`.
+
+    .venv/bin/python tests/golden/make_rounds.py
+
+Campaigns of both modes; which rounds a device draws; permanent answers, and reports over them; why campaigns are refused.
+"""
+
+import importlib.util
+import json
+from datetime import date
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from lopub import (
+    AllAttributes,
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Categorical,
+    Domain,
+    Fill,
+    Listed,
+    Repeat,
+    Report,
+    ReportRejected,
+    Sample,
+    Schedule,
+    Terms,
+    make_campaign,
+)
+from lopub.contract.budget import decimal_up
+from lopub.contract.randomness import Randomness
+from lopub.contract.schedule import EPOCH as EPOCH
+from lopub.device.randomizing import randomized
+from lopub.device.series import memorized, refreshed
+
+HERE = Path(__file__).parent
+FILE = HERE / "rounds.json"
+Item = dict[str, Any]
+
+
+def questionnaires_maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_questionnaires", HERE / "make_questionnaires.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+QUESTIONNAIRES = questionnaires_maker()
+MAKER = QUESTIONNAIRES.MAKER
+
+DOMAIN = Domain(
+    (
+        Categorical(name="party", values=("red", "green", "blue", "none")),
+        Boolean(name="votes"),
+        Categorical(name="region", values=tuple("nesw"), missing=True),
+    )
+)
+RECORDS: list[Item] = [
+    {"party": "red", "votes": False, "region": "n"},
+    {"party": "none", "votes": True, "region": None},
+    {"party": "green", "votes": True, "region": "w"},
+]
+
+
+def terms(name: str, *, mode: str, every_days: int = 30, rounds: int = 12, take_part: int = 2, min_reports: int = 1) -> Terms:
+    repeat = Repeat(every_days=every_days, rounds=rounds, take_part=take_part, mode=mode)
+    return Terms(name=name, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat), min_reports=min_reports)
+
+
+def campaigns() -> dict[str, Campaign]:
+    listed = Listed.of(DOMAIN, [(("party", "votes"), 3), (("region",), 1)])
+    sampled: dict[str, tuple[Item, Item]] = {
+        "sampled-direct": ({}, {"epsilon": "2", "mechanism": "direct", "view": Fill(8)}),
+        "sampled-subset": (
+            {"every_days": 1, "rounds": 366, "take_part": 7},
+            {"epsilon": "1", "mechanism": "subset", "view": Sample(2)},
+        ),
+        "sampled-hashed": ({"rounds": 2}, {"epsilon": "1.5", "mechanism": "hashed", "view": listed, "jointly": False}),
+        "sampled-bloom": ({"every_days": 366, "take_part": 1}, {"flip_probability": "0.5", "n_bits": 16, "n_hashes": 2}),
+        "sampled-unary": ({"rounds": 4096, "take_part": 3, "every_days": 7}, {"flip_probability": "0.5", "mechanism": "unary"}),
+    }
+    kept: dict[str, tuple[Item, Item]] = {
+        "permanent-direct": ({}, {"mechanism": "direct", "view": AllAttributes(), "jointly": True}),
+        "permanent-direct-separately": ({"take_part": 12}, {"mechanism": "direct", "view": AllAttributes(), "jointly": False}),
+        "permanent-direct-listed": ({"min_reports": 400}, {"mechanism": "direct", "view": listed, "jointly": True}),
+        "permanent-unary": ({}, {"mechanism": "unary", "view": AllAttributes(), "jointly": True}),
+        "permanent-unary-listed": ({"min_reports": 400}, {"mechanism": "unary", "view": listed, "jointly": False}),
+        "permanent-bloom": ({}, {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2}),
+        "permanent-bloom-listed": (
+            {"min_reports": 400},
+            {"mechanism": "bloom", "n_bits": 24, "n_hashes": 2, "view": listed, "jointly": True},
+        ),
+    }
+    made = {
+        name: make_campaign(DOMAIN, terms(name, mode="sampled", **when), CampaignRequest(**wish))
+        for name, (when, wish) in sampled.items()
+    }
+    return made | {
+        name: make_campaign(
+            DOMAIN,
+            terms(name, mode="permanent", **{"min_reports": 100, **when}),
+            CampaignRequest(epsilon="1.5", lifetime_epsilon="3", **wish),
+        )
+        for name, (when, wish) in kept.items()
+    }
+
+
+def campaign_items(made: dict[str, Campaign]) -> list[Item]:
+    return [
+        MAKER.campaign_item(name, campaign) | {"lifetime_epsilon": decimal_up(campaign.lifetime_loss)}
+        for name, campaign in made.items()
+    ]
+
+
+def cap_items(made: dict[str, Campaign]) -> list[Item]:
+    """Caps on both sides of lifetime epsilon, and epsilon of one report, which is not enough where a device sends several."""
+    items = []
+    for name, campaign in made.items():
+        above = decimal_up(campaign.lifetime_loss)
+        below = f"{float(above) - 0.00001:.6f}"
+        for cap in (above, below, decimal_up(campaign.loss)):
+            items.append({"campaign": name, "cap": cap, "allowed": MAKER.allowed(campaign, cap)})
+    return items
+
+
+def round_items(made: dict[str, Campaign]) -> list[Item]:
+    items = []
+    for name, campaign in made.items():
+        assert campaign.terms.schedule and campaign.terms.repeat
+        for start in (b"", b"\xff\x0f"):
+            with MAKER.handed_out(start + MAKER.stream(f"{name}/rounds")) as taken:
+                drawn = campaign.terms.repeat.draw(Randomness())
+            random = (start + MAKER.stream(f"{name}/rounds"))[: taken[0]]
+            slots = [campaign.terms.schedule.slots[number] for number in drawn]
+            items.append({"campaign": name, "random": random.hex(), "rounds": list(drawn), "slots": slots})
+    return items
+
+
+def slot_items(made: dict[str, Campaign]) -> list[Item]:
+    items = []
+    for name in ("sampled-direct", "sampled-subset", "permanent-direct"):
+        schedule = made[name].terms.schedule
+        assert schedule
+        first, last, step = schedule.slots[0], schedule.last_slot, schedule.slots.step
+        for day in sorted({first - 1, first, first + step - 1, first + step, last - step, last - step + 1, last, last + 1}):
+            items.append({"campaign": name, "day": day, "slot": schedule.slot_on(day)})
+    return items
+
+
+def permanent_items(made: dict[str, Campaign]) -> list[Item]:
+    items = []
+    for name, campaign in made.items():
+        for number, record in enumerate(RECORDS if campaign.mechanism.permanent else []):
+            random = MAKER.stream(f"{name}/permanent/{number}")
+            with MAKER.handed_out(random) as taken:
+                kept = memorized(campaign, campaign.domain.indices(record), Randomness())
+            items.append({"campaign": name, "record": record, "random": random[: taken[0]].hex(), "kept": kept.hex()})
+    return items
+
+
+def report_items(made: dict[str, Campaign], kept: list[Item]) -> list[Item]:
+    """`sampled`: of records; `permanent`: of permanent answers, two reports each."""
+    items: list[Item] = []
+    for name, campaign in made.items():
+        assert campaign.terms.schedule
+        inputs = [{"kept": item["kept"]} for item in kept if item["campaign"] == name] or [{"record": one} for one in RECORDS]
+        for number, given in enumerate(inputs):
+            slot = campaign.terms.schedule.slots[number % 2]
+            random = MAKER.stream(f"{name}/report/{number}")
+            with MAKER.handed_out(random) as taken:
+                report = report_of(campaign, given, slot)
+            told = {"bytes": report.to_bytes().hex(), "twin": json.loads(report.to_json())}
+            items.append({"campaign": name, **given, "slot": slot, "random": random[: taken[0]].hex(), **told})
+    return items
+
+
+def report_of(campaign: Campaign, given: Item, slot: int) -> Report:
+    if "kept" in given:
+        return refreshed(campaign, bytes.fromhex(given["kept"]), slot=slot, randomness=Randomness())
+    return randomized(campaign, campaign.domain.indices(given["record"]), slot=slot, randomness=Randomness())
+
+
+def malformed_items(made: dict[str, Campaign], reports: list[Item]) -> list[Item]:
+    """Slots that are days of the schedule, or beside it, but not the first day of a round."""
+    items = []
+    for name in ("sampled-direct", "permanent-direct"):
+        good = bytes.fromhex(next(item["bytes"] for item in reports if item["campaign"] == name))
+        first = int.from_bytes(good[25:29])
+        for slot in (first + 1, first + 29, first - 30, first + 360):
+            data = good[:25] + slot.to_bytes(4) + good[29:]
+            try:
+                Report.from_bytes(data, made[name])
+            except ReportRejected as error:
+                items.append({"campaign": name, "bytes": data.hex(), "reason": str(error.reason)})
+    assert len(items) == 8
+    return items
+
+
+CHANGES: list[tuple[str, str, str, Any]] = [
+    ("format 1 with rounds", "sampled-direct", "format", 1),
+    ("format 2 without rounds", "sampled-direct", "schedule/repeat", "once"),
+    ("a repeat that is a word", "sampled-direct", "schedule/repeat", "weekly"),
+    ("rounds that are an empty object", "sampled-direct", "schedule/repeat", {}),
+    ("a mode that is not known", "sampled-direct", "schedule/repeat/mode", "fresh"),
+    ("no mode", "sampled-direct", "schedule/repeat/mode", None),
+    ("a member of repeat that is not known", "sampled-direct", "schedule/repeat/months", 1),
+    ("rounds of no days", "sampled-direct", "schedule/repeat/every_days", 0),
+    ("rounds of 367 days", "sampled-direct", "schedule/repeat/every_days", 367),
+    ("one round", "sampled-direct", "schedule/repeat/rounds", 1),
+    ("4,097 rounds", "sampled-direct", "schedule/repeat/rounds", 4097),
+    ("no round to take part in", "sampled-direct", "schedule/repeat/take_part", 0),
+    ("more rounds to take part in than there are", "sampled-direct", "schedule/repeat/take_part", 13),
+    ("a last day that is not that of the last round", "sampled-direct", "schedule/closes", "2026-12-31"),
+    ("no last day", "sampled-direct", "schedule/closes", None),
+    ("no lifetime epsilon", "sampled-direct", "privacy/lifetime_epsilon", None),
+    ("a lifetime epsilon that is too low", "sampled-direct", "privacy/lifetime_epsilon", "2.000000"),
+    ("a lifetime epsilon that is empty", "sampled-direct", "privacy/lifetime_epsilon", ""),
+    ("one more round to take part in", "sampled-direct", "schedule/repeat/take_part", 3),
+    ("mode sampled with a permanent layer", "permanent-direct", "schedule/repeat/mode", "sampled"),
+    ("mode permanent without a permanent layer", "permanent-direct", "mechanism/permanent", None),
+    ("a permanent layer for other blocks", "permanent-direct", "mechanism/permanent", {"2": "86266716242"}),
+    ("a permanent layer without odds", "permanent-direct", "mechanism/permanent", {}),
+    ("permanent odds that keep nothing", "permanent-direct", "mechanism/permanent", {"1": "4294967296"}),
+    ("permanent odds that are a number", "permanent-direct", "mechanism/permanent", {"1": 86266716242}),
+    ("permanent change units of one half", "permanent-unary", "mechanism/permanent", {"1": 2**31}),
+    ("a permanent layer below subset", "permanent-direct", "mechanism/name", "subset"),
+    ("mode permanent with a sample", "permanent-direct", "privacy/view", {"attributes": 2, "kind": "sample"}),
+    ("mode permanent with filled views", "permanent-direct", "privacy/view", {"cells": 8, "kind": "fill"}),
+    ("too few people for a listed view", "permanent-direct-listed", "min_reports", 399),
+    ("too few people for mode permanent", "permanent-direct", "min_reports", 99),
+    ("a permanent layer that is weaker than claimed", "permanent-bloom", "privacy/lifetime_epsilon", "2.000000"),
+    ("an epsilon of one layer alone", "permanent-direct", "privacy/epsilon", "2.999999"),
+]
+
+
+def refusal_items(made: dict[str, Campaign]) -> list[Item]:
+    items = []
+    for why, name, path, value in CHANGES:
+        data = QUESTIONNAIRES.changed(made[name], path, value)
+        items.append({"why": why, **MAKER.campaign_bytes(data), "reason": QUESTIONNAIRES.reason_of(data)})
+    plain = QUESTIONNAIRES.changed(MAKER.campaigns()["direct-listed"], "mechanism/permanent", {"1": "86266716242"})
+    return [
+        *items,
+        {"why": "a permanent layer without rounds", **MAKER.campaign_bytes(plain), "reason": QUESTIONNAIRES.reason_of(plain)},
+    ]
+
+
+def vectors() -> Item:
+    made = campaigns()
+    kept = permanent_items(made)
+    reports = report_items(made, kept)
+    return {
+        "format": 2,
+        "campaigns": campaign_items(made),
+        "attribute_epsilons": MAKER.epsilon_items(made),
+        "caps": cap_items(made),
+        "rounds": round_items(made),
+        "slots": slot_items(made),
+        "permanent_answers": kept,
+        "reports": reports,
+        "malformed_reports": malformed_items(made, reports),
+        "refused_campaigns": refusal_items(made),
+    }
+
+
+def file_text() -> str:
+    return QUESTIONNAIRES.spelt(vectors())
+
+
+if __name__ == "__main__":
+    FILE.write_text(file_text(), encoding="ascii")

@@ -1,0 +1,83 @@
+"""Slots are rounds: late reports of a round are refused after its grace, and each round is counted by itself."""
+
+from datetime import date, timedelta
+
+import pytest
+
+import people
+from lopub import Campaign, CampaignRequest, Repeat, Report, Schedule, Terms, make_campaign
+from lopub.contract.report import FRAMED_TYPE, framed
+from lopub.contract.schedule import EPOCH, GRACE_DAYS
+from lopub.errors import Reason, TooFewReports
+from lopub.service.campaigns import open_campaign, tally
+from lopub.service.database import store_at
+from lopub.service.store import StoredReport, Submission
+from lopub.service.wire import arrival_of
+
+OPENS = date(2020, 5, 1)
+REPEAT = Repeat(every_days=7, rounds=4, take_part=2)
+FIRST = (OPENS - EPOCH).days
+
+
+def campaign(min_reports: int = 1) -> Campaign:
+    terms = Terms(name="weekly", schedule=Schedule.in_rounds(OPENS, REPEAT), min_reports=min_reports)
+    return make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2))
+
+
+WEEKLY = campaign()
+
+
+@pytest.fixture
+def store(database: str):
+    opened = store_at(database)
+    opened.today = lambda: FIRST
+    yield opened
+    opened.close()
+
+
+def report(slot: int, number: int = 0) -> bytes:
+    from lopub.contract.randomness import Repeatable
+    from lopub.device.randomizing import randomized
+
+    made = randomized(WEEKLY, [0] * len(WEEKLY.domain), slot=slot, randomness=Repeatable(b"%d" % number))
+    return made.to_bytes()
+
+
+@pytest.mark.parametrize("grace", [0, 3, GRACE_DAYS])
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refused(store, grace, number):
+    entry, _ = open_campaign(store, WEEKLY, grace_days=grace)
+    slot = FIRST + 7 * number
+    for days_after, reasons in ((0, []), (6 + grace, []), (7 + grace, [Reason.SLOT])):
+        store.today = lambda days_after=days_after: slot + days_after
+        arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
+        assert [refusal.reason for refusal in arrived.refusals] == reasons
+        assert len(arrived.submission.rows) == 1 - len(reasons)
+    assert "is over, and so are its days of grace" in arrived.refusals[0].detail
+
+
+def test_the_campaign_closes_after_the_grace_of_its_last_round(store):
+    entry, _ = open_campaign(store, WEEKLY)
+    assert entry.closes_on == OPENS + timedelta(days=4 * 7 - 1 + GRACE_DAYS)
+
+
+def test_a_slot_inside_a_round_is_refused(store):
+    entry, _ = open_campaign(store, WEEKLY)
+    good = Report.from_bytes(report(FIRST), WEEKLY).to_bytes()
+    arrived = arrival_of(framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), FRAMED_TYPE, entry, most=10)
+    assert [refusal.reason for refusal in arrived.refusals] == [Reason.SLOT]
+
+
+def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
+    strict = campaign(min_reports=3)
+    entry, _ = open_campaign(store, strict)
+
+    def rows(slot: int, n: int, start: int) -> list[StoredReport]:
+        return [StoredReport(entry.number, bytes([start + i]) * 32, slot, b"\x00") for i in range(n)]
+
+    store.write([Submission(entry.number, rows(FIRST, 2, 1) + rows(FIRST + 7, 2, 10))])
+    with pytest.raises(TooFewReports, match="shows its counts from 3 reports on"):
+        tally(store, entry)
+    store.write([Submission(entry.number, rows(FIRST + 7, 3, 20))])
+    found = tally(store, entry)
+    assert (dict(found.slots), found.n_reports) == ({FIRST + 7: 5}, 5)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, expected_error, exposure
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, language_told, languages_wanted
 from lopub.cli.options import Domain as DomainFile
@@ -22,13 +23,9 @@ from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
 from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.errors import CampaignError, DomainError
-from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.draft import draft_from_file
-from lopub.forecast.outlook import outlook_of
-from lopub.forecast.poisoning import most_exposed
 from lopub.forecast.request import CampaignRequest, make_campaign
 
-REFERENCE_PEOPLE = 10_000
 ID_DIGITS = 64
 FEWEST_DIGITS = 8
 """Of a short id that may be compared: fewer agree by chance."""
@@ -384,27 +381,6 @@ def values_in_short(texts: tuple[str, ...]) -> str:
     """
     shown = [text or "(missing)" for text in texts]
     return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
-
-
-def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
-    """What to expect of people like those of surveys, by the model that `lopub plan` goes by. chosen: whether the choice was just
-    made."""
-    n = people or REFERENCE_PEOPLE
-    forecast = outlook_of(campaign).at(n)
-    said = f"off by {forecast.shares:.3f} on average with {n:,} people"
-    pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
-    choice = f"; the choice is for {CHOICE_PEOPLE:,} people" if chosen and people is None else ""
-    own = "; --people N takes your own number" if people is None else ""
-    return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`){choice}{own}"
-
-
-def exposure(campaign: Campaign) -> str | None:
-    """How far fake reports can move a share, in one line; None where that takes too long to find out."""
-    n_fake = REFERENCE_PEOPLE // 100
-    worst = most_exposed(campaign, n_reports=REFERENCE_PEOPLE - n_fake, n_fake=n_fake)
-    if worst is None:
-        return None
-    return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
 
 
 def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:

@@ -92,9 +92,12 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
     sizes = times.sum(axis=1, keepdims=True)
     spread = np.sqrt(variances)
     level = _level(shares, times, spread)
-    errors = 0.5 * (times * deviation(shares, level, spread)).sum(axis=1)
+    deviations = deviation(shares, level, spread)
     if shrunk:
-        errors = 0.5 * (times * _moved_deviation(shares, times, level, spread)).sum(axis=1)
+        deviations = _moved_deviation(shares, times, level, spread)
+    errors = 0.5 * (times * deviations).sum(axis=1)
+    if shrunk:  # noise that drowns everything would look better than less of it
+        errors = np.maximum(errors, _drowned_errors(shares, times, spread))
     errors = np.where(known, errors, 0.5 * (times * np.abs(shares - 1 / sizes)).sum(axis=1))
     plain = MEAN_DEVIATION * (times * spread).sum(axis=1)
     smaller = np.minimum(MOST_WORSE, errors / np.maximum(plain, TINY))
@@ -105,9 +108,7 @@ def share_errors(shares: Probabilities, times: Probabilities, noise: Probabiliti
 def _moved_deviation(shares: Probabilities, times: Probabilities, level: Probabilities, spread: Probabilities) -> Probabilities:
     """The mean deviation of shares that are held at zero and then moved towards uniform ones, the more the less noise leaves of
     them, by MOST_MOVED standard errors at most."""
-    even = 1 / np.maximum(times.sum(axis=1, keepdims=True), TINY)
-    signal, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - even) ** 2, spread**2))
-    drowned = noisy / np.maximum(noisy + signal, TINY)
+    even, drowned = _drowned(shares, times, spread)
     plain = [np.maximum(shares + level + node * spread, 0.0) for node in NODES]
     moves = [_moved(even - one, PART * drowned, spread) for one in plain]
     up, down = (sum((times * np.maximum(sign * move, 0)).sum(axis=1, keepdims=True) for move in moves) for sign in (1, -1))
@@ -115,6 +116,19 @@ def _moved_deviation(shares: Probabilities, times: Probabilities, level: Probabi
     give, take = both / np.maximum(up, TINY), both / np.maximum(down, TINY)
     found = [np.abs(one + np.where(move > 0, give, take) * move - shares) for one, move in zip(plain, moves, strict=True)]
     return np.asarray(sum(found) / len(NODES), dtype=np.float64)
+
+
+def _drowned(shares: Probabilities, times: Probabilities, spread: Probabilities) -> tuple[Probabilities, Probabilities]:
+    """The uniform share, and how much of what is seen is noise. shape (rows, 1) each."""
+    even = 1 / np.maximum(times.sum(axis=1, keepdims=True), TINY)
+    signal, noisy = ((times * squares).sum(axis=1, keepdims=True) for squares in ((shares - even) ** 2, spread**2))
+    return even, np.asarray(noisy / np.maximum(noisy + signal, TINY), dtype=np.float64)
+
+
+def _drowned_errors(shares: Probabilities, times: Probabilities, spread: Probabilities) -> Probabilities:
+    """What is left of the errors where shares are so near to uniform ones, for their noise, that a move there only helps."""
+    less = spread * (1 - MOST_MOVED * _drowned(shares, times, spread)[1])
+    return np.asarray(0.5 * (times * deviation(shares, _level(shares, times, less), less)).sum(axis=1), dtype=np.float64)
 
 
 def _moved(away: Probabilities, part: Probabilities, spread: Probabilities) -> Probabilities:

@@ -3,8 +3,9 @@
 from lopub.forecast.design import GOALS
 from lopub.forecast.population import Population
 from lopub.planning.advice import Advice, advice
+from lopub.planning.option import Option
 from lopub.planning.plan_page import plan_page
-from lopub.planning.planner import Option, Plan, Planner, epsilon_needed, people_needed, plan, planner_of
+from lopub.planning.planner import Plan, Planner, epsilon_needed, people_needed, plan, planner_of
 from lopub.planning.trial import Trial, tried
 
 __all__ = [

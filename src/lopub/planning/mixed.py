@@ -40,7 +40,7 @@ def mixed_designs(
     shares = SINGLE_SHARES if len(set(weights)) == 1 else (0.0, *SINGLE_SHARES)
     for share in shares:
         rule = listed(domain, share, weights)
-        fewest = math.ceil(fewest_of_pair * math.comb(d, 2) / (1 - share))
+        fewest = math.ceil(fewest_of_pair * math.comb(d, 2) / (1 - share)) if share > 0 else 1
         yield from ((Design(design.mechanism, rule, True), fewest) for design in of_pairs)
 
 

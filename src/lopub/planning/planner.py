@@ -16,14 +16,14 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, Pair
 from lopub.contract.terms import Terms
 from lopub.contract.texts import one_line
-from lopub.contract.view import MOST_VIEWS, Sizes
 from lopub.errors import CampaignError, DomainError, TooFewReports, checks_options
 from lopub.forecast.design import AS_GOOD, GOALS, SAME_GOAL, brief_designs, designs, error_of
 from lopub.forecast.outlook import Forecast, Outlook, crowd_of, outlook
 from lopub.forecast.population import DEPENDENCES, LOADINGS, Population
 from lopub.laws.designs import Design
 from lopub.planning.mixed import FEWEST_OF_PAIR, FEWEST_OF_UNKNOWN, mixed_designs
-from lopub.planning.trial import Trial, affordable, campaign_for, tried
+from lopub.planning.option import Option
+from lopub.planning.trial import affordable, campaign_for, tried
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,38 +37,8 @@ FEW_TOLD = 0.05
 INTERVAL = 1.96
 PEOPLE_FACTORS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 EPSILON_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-TINY = 1e-9
-UNEVEN = 1.5
-"""Times as often as another one that a pair is asked, from which a label says so."""
 NEAR = 1.01
 """What is needed is found within one in a hundred."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """One way to collect, with what it is expected to give."""
-
-    design: Design
-    forecast: Forecast
-    report_bytes: int
-    trial: Trial | None = None
-    """None where it was not tried."""
-
-    def error(self, goal: str) -> float:
-        """Expected mean AVD of what a goal is about."""
-        return error_of(self.forecast, goal)
-
-    def label(self, sizes: Sizes) -> str:
-        """The design in a few words; of a mixed one, how many people are asked one question."""
-        rule = self.design.view
-        chances = {} if rule.n_alike(len(sizes)) else rule.chances(sizes, MOST_VIEWS) or {}
-        single = sum(chance for view, chance in chances.items() if len(view) == 1)
-        of_pairs = [chance for view, chance in chances.items() if len(view) == 2]
-        if not of_pairs or abs(single + sum(of_pairs) - 1) > TINY or len(of_pairs) < len(sizes):
-            return str(self.design)
-        who = f"{100 * single:.0f} % one question, {100 * (1 - single):.0f} % two" if single > 0 else "two questions each"
-        often = ", what matters more often" if max(of_pairs) > UNEVEN * min(of_pairs) else ""
-        return f"{self.design.mechanism}, {who}{often}, jointly"
 
 
 @dataclass(frozen=True, eq=False)

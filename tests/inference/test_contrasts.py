@@ -8,7 +8,7 @@ from lopub.collection.dataset import Dataset
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Domain
 from lopub.inference import Study
-from lopub.inference.contrasts import IN, OUT, UNANSWERED, AnswerSplit, clearest
+from lopub.inference.contrasts import IN, OUT, UNANSWERED, AnswerSplit, clearest, contrast_of
 from lopub.inference.joint import JointDistribution
 
 OWNS = Boolean(name="owns")
@@ -68,7 +68,7 @@ def test_the_shares_of_a_contrast_are_those_of_the_people(request_: dict[str, ob
         campaign = make_campaign(table.domain, Terms(name="t"), CampaignRequest(**request_))
         for seed in range(3):
             study = Study(simulate(table, campaign, seed=seed))
-            found = study.contrast(study.estimate(["owns", "colour"]))
+            found = contrast_of(study, study.estimate(["owns", "colour"]))
             assert found is not None
             assert found.group.attribute.name == order[0].name  # what is asked first makes the group
             group, answer = (np.isin(columns[one.attribute.name], one.codes) for one in (found.group, found.answer))

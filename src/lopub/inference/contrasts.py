@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Clique, IntegerRange
-from lopub.inference.joint import JointDistribution
+from lopub.inference.findings import DirectFindings
+from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.inference.linear import Grouping
 from lopub.inference.predicates import Question
+from lopub.inference.queries import Asking
 from lopub.inference.ratios import Estimate
 
 ROUNDING = 1e-9
@@ -110,3 +112,21 @@ def _splits(attribute: Attribute) -> Iterator[AnswerSplit]:
         yield from (AnswerSplit(attribute, tuple(range(start, n))) for start in range(1, n))
     else:
         yield from (AnswerSplit(attribute, (code,)) for code in range(n) if n > 1)
+
+
+def contrast_of(study: Asking, joint: JointDistribution) -> Contrast | None:
+    """The dependence of a pair in a few figures. None where the reports cannot tell these with intervals. joint: of the pair; the
+    attribute that is asked first makes the group."""
+    domain = study.asked_domain
+    names = sorted(joint.names, key=domain.position)
+    if (found := clearest(joint.in_order(names))) is None:
+        return None
+    asked = asked_of(*found, domain.positions(names))
+    within, outside = (_share_among(study, asked, both, whole) for both, whole in (asked.weights[:2], asked.weights[2:]))
+    return None if within is None or outside is None else Contrast(*found, within, outside)
+
+
+def _share_among(study: Asking, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
+    """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
+    found = study.found(asked, both - whole * (both.sum() / whole.sum()), whole)
+    return found.share_among(both, whole) if isinstance(found, DirectFindings) and found.is_known(whole) else None

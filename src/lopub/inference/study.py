@@ -24,14 +24,12 @@ from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
-from lopub.inference.contrasts import Contrast, asked_of, clearest
-from lopub.inference.grounds import DirectGrounds, Grounds
+from lopub.inference.grounds import Grounds
 from lopub.inference.independence import independence_gain
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
 from lopub.inference.predicates import Question
 from lopub.inference.queries import Asking
-from lopub.inference.ratios import Estimate
 from lopub.inference.shrunk import preferred
 from lopub.inference.spread import covariance_from, expected_error
 from lopub.laws.support import Support
@@ -290,23 +288,6 @@ class Study(Asking, Shown):
         own = self._own(pair)
         with one_blas_thread():
             return gain - independence_gain(self._basis.summary(own).covering(2), self._basis.independent(own))
-
-    def contrast(self, joint: JointDistribution) -> Contrast | None:
-        """The dependence of a pair in a few figures: how often a group gives an answer, and how often all others do. None where
-        the reports cannot tell these with intervals. joint: of the pair; the attribute asked first makes the group."""
-        names = sorted(joint.names, key=self.campaign.domain.position)
-        if (found := clearest(joint.in_order(names))) is None:
-            return None
-        asked = asked_of(*found, self.campaign.domain.positions(names))
-        shares = [self._share_among(asked, both, whole) for both, whole in (asked.weights[:2], asked.weights[2:])]
-        if shares[0] is None or shares[1] is None:
-            return None
-        return Contrast(*found, shares[0], shares[1])
-
-    def _share_among(self, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
-        """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
-        found = self.found(asked, both - whole * (both.sum() / whole.sum()), whole)
-        return found.share_among(both, whole) if isinstance(found, DirectGrounds) and found.is_known(whole) else None
 
     # ---- questions
 

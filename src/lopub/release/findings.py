@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from lopub.collection.progress import Progress
 from lopub.contract.domain import Pair
 from lopub.inference import Study
-from lopub.inference.contrasts import Contrast
+from lopub.inference.contrasts import Contrast, contrast_of
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import DependencyGraph, least_gain
 
@@ -63,4 +63,4 @@ def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, Joint
 
 def _finding(study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution) -> Dependence:
     names: Sequence[str] = joint.names
-    return Dependence((names[0], names[1]), gain, gain >= least, study.contrast(joint))
+    return Dependence((names[0], names[1]), gain, gain >= least, contrast_of(study, joint))

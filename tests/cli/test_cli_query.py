@@ -78,7 +78,7 @@ def test_what_has_no_answer_is_refused_in_one_sentence():
 
 def test_a_misspelt_attribute_is_refused_with_the_nearest_one():
     told = refusal(lopub("query", "reports.parquet", "donats"))
-    assert told == "there is no attribute 'donats'; did you mean 'donates'?"
+    assert told == "there is no attribute 'donats'; did you mean donates?"
 
 
 def test_a_query_without_a_source_is_wrong_usage():

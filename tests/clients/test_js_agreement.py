@@ -95,6 +95,11 @@ def test_campaigns_made_to_be_slow_are_refused_for_the_same_reason():
     assert differences([(make(), None, 0, b"") for make in heavy.HEAVY.values()]) == []
 
 
+def test_a_campaign_that_repeats_is_refused_until_rounds_are_known():
+    said = agreeing(question(item["text"].encode()) for item in vectors("rounds"))
+    assert {each.get("reason") for each in said} == {"format"}
+
+
 def vectors(name: str) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = json.loads((GOLDEN / f"{name}.json").read_text(encoding="ascii"))["campaigns"]
     return items

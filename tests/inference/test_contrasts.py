@@ -8,7 +8,7 @@ from lopub.collection.dataset import Dataset
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Domain
 from lopub.inference import Study
-from lopub.inference.contrasts import IN, OUT, UNANSWERED, Split, clearest
+from lopub.inference.contrasts import IN, OUT, UNANSWERED, AnswerSplit, clearest
 from lopub.inference.joint import JointDistribution
 
 OWNS = Boolean(name="owns")
@@ -41,7 +41,7 @@ def test_of_numbers_a_group_is_all_from_one_on():
 
 def test_who_was_not_asked_counts_among_the_others_and_who_did_not_answer_nowhere():
     assert ASKED.texts == ("a", "b", "", "(not applicable)")
-    assert Split(ASKED, (0,)).classes.tolist() == [IN, OUT, UNANSWERED, OUT]
+    assert AnswerSplit(ASKED, (0,)).classes.tolist() == [IN, OUT, UNANSWERED, OUT]
 
 
 def test_a_missing_answer_moves_no_choice():

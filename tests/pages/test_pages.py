@@ -15,7 +15,7 @@ from lopub.collection.dataset import Dataset
 from lopub.contract.terms import Terms
 from lopub.evaluation.score_page import scorecard_html, write_scorecard
 from lopub.forecast.request import CampaignRequest
-from lopub.pages import plots
+from lopub.pages import drawing, plots
 from lopub.release.render.report_page import report_html
 
 
@@ -164,4 +164,4 @@ def test_a_tree_puts_parents_over_the_middle_of_their_children():
 
 
 def test_neighbours_stand_beside_each_other_on_the_circle():
-    assert plots._round_order(4, {(0, 2): 5.0, (1, 2): 1.0}) == [0, 2, 1, 3]
+    assert drawing._round_order(4, {(0, 2): 5.0, (1, 2): 1.0}) == [0, 2, 1, 3]

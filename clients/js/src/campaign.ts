@@ -69,8 +69,8 @@ export class Campaign {
     members.need(format === 1 || format === 2);
     members.reason = "schema";
     this.domain = new Domain(members.members("schema"));
-    const { schedule } = value as { readonly schedule?: { readonly repeat?: Json } };
-    if (format !== this.domain.format || typeof schedule?.repeat === "object") refuse("format"); // rounds are not known here yet
+    const repeat = (value as { readonly schedule?: { readonly repeat?: Json } }).schedule?.repeat;
+    if (format !== this.domain.format || (typeof repeat === "object" && !Array.isArray(repeat))) refuse("format"); // rounds are not known here yet
     members.reason = "view";
     const privacy = members.members("privacy"), claim = privacy.text("epsilon"), randomize = privacy.text("randomize");
     this.jointly = randomize === "jointly";

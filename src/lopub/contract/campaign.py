@@ -85,16 +85,13 @@ class Campaign:
             raise CampaignError(f"view {self.view} cannot be kept over rounds in mode permanent; take all, or list a few")
         if self.terms.min_reports * min(weights) < FEWEST_ALIKE * sum(weights):
             needed = -(-FEWEST_ALIKE * sum(weights) // min(weights))
-            raise CampaignError(
-                f"min_reports must be at least {needed:,} in mode permanent, so that {FEWEST_ALIKE} devices or more share every"
-                f" view, got {self.terms.min_reports:,}"
-            )
+            alike = f"so that {FEWEST_ALIKE} devices or more share every view, got {self.terms.min_reports:,}"
+            raise CampaignError(f"min_reports must be at least {needed:,} in mode permanent, {alike}")
 
     def _check_layers(self) -> None:
         """Two layers of noise where one of them is kept, and nowhere else."""
         repeat, mechanism = self.terms.repeat, self.mechanism
-        wanted = repeat is not None and repeat.is_permanent
-        if wanted and mechanism.permanent is None:
+        if (wanted := repeat is not None and repeat.is_permanent) and mechanism.permanent is None:
             raise CampaignError("mode permanent needs mechanism.permanent, the noise of the answer that is kept")
         if mechanism.permanent is not None and not (wanted and mechanism.takes_permanent):
             raise CampaignError("mechanism.permanent goes with mode permanent, and with bloom, symmetric unary or direct alone")
@@ -352,8 +349,7 @@ class Campaign:
             if claim != (derived := decimal_up(campaign.loss)):
                 raise CampaignError(f"privacy.epsilon says {claim[:40]}, but this campaign's epsilon is {derived}")
             if repeats(value) and lifetime_claim != (derived := decimal_up(campaign.lifetime_loss)):
-                said = f"privacy.lifetime_epsilon says {lifetime_claim[:40]}"
-                raise CampaignError(f"{said}, but the epsilon of all reports of a device is {derived}")
+                raise CampaignError(f"privacy.lifetime_epsilon says {lifetime_claim[:40]}, but that of all rounds is {derived}")
         return campaign
 
     @classmethod

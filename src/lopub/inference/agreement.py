@@ -44,7 +44,7 @@ class Equal:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class ConditionSplit:
     """The cells of some attributes in which a condition is false, and whose share is that of one candidate of another one."""
 
     clique: Clique
@@ -128,7 +128,7 @@ class Agreement:
         _level(found, links, certain)
         return {position: found.get(position, marginal.copy()) for position, marginal in marginals.items()}
 
-    def _compromise(self, split: Split, marginals: dict[int, Probabilities], certain: Collection[int]) -> float:
+    def _compromise(self, split: ConditionSplit, marginals: dict[int, Probabilities], certain: Collection[int]) -> float:
         """Of a condition on several attributes: marginals that some joint without impossible cells has, in place of those that
         none may have; how far they were moved. Where one has them, they stay, and so do certain ones in any case."""
         clique = tuple(sorted({*split.clique, split.position}))
@@ -157,7 +157,7 @@ class Agreement:
         return (*found, *(link for split in self._splits if (link := _link(split, self._domain.sizes)) is not None))
 
     @cached_property
-    def _splits(self) -> tuple[Split, ...]:
+    def _splits(self) -> tuple[ConditionSplit, ...]:
         """One for each condition."""
         found = []
         for question in self._domain.questions:
@@ -173,7 +173,7 @@ class Agreement:
                 return np.isin(axes[self._domain.position(comparison.attribute)], accepted)
 
             applies = np.broadcast_to(np.asarray(question.only_if.evaluate(holds)), shape)
-            found.append(Split(clique, ~applies, self._domain.position(first), question.not_applicable_index))
+            found.append(ConditionSplit(clique, ~applies, self._domain.position(first), question.not_applicable_index))
         return tuple(found)
 
     # ---- joints
@@ -252,7 +252,7 @@ def _only(size: int, candidate: int) -> Candidates:
     return np.asarray(np.arange(size) == candidate)
 
 
-def _link(split: Split, sizes: Sequence[int]) -> Equal | None:
+def _link(split: ConditionSplit, sizes: Sequence[int]) -> Equal | None:
     """A condition on one attribute, as two groups of candidates."""
     if len(split.clique) > 1:
         return None

@@ -7,7 +7,7 @@ import numpy as np
 
 from lopub.errors import DomainError, NeedsReports
 from lopub.inference.basis import Basis
-from lopub.inference.findings import VALID, DirectFindings, Findings, ModelFindings
+from lopub.inference.grounds import VALID, DirectGrounds, Grounds, ModelGrounds
 from lopub.inference.joint import Probabilities
 from lopub.inference.linear import Grouping, Groupings, LinearPart, Pooled, merged, pooled
 from lopub.inference.linear_readers import Piece
@@ -21,7 +21,7 @@ MOST_MODELLED = 256
 """Cells of classes that a model of parts may have."""
 
 
-def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
     """What is found; or in words why nothing is."""
     names = [basis.domain.names[position] for position in asked.clique]
     for position, name in zip(asked.clique, names, strict=True):
@@ -31,7 +31,7 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: 
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
         beside = next((part.beside for part in parts if part.beside), "")
-        return DirectFindings(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside)
+        return DirectGrounds(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside)
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)
@@ -57,7 +57,7 @@ def _varying(weights: Probabilities) -> tuple[int, ...]:
     return tuple(axis for axis in range(weights.ndim) if not np.allclose(weights, np.take(weights, [0], axis)))
 
 
-def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
+def _modelled(basis: Basis, asked: Question, why: str) -> Grounds | str:
     """From parts, with answers told apart as far as there is room: an interaction of three that answers do not have may be there
     between classes of them."""
     groupings = _finer(asked.groupings)
@@ -74,7 +74,7 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Findings | str:
     joint = merged(whole.joint, into)
     apart = "" if whole.covered else " what no report covers together is taken as independent given the rest, and"
     found = Fitted(joint, covariance.reshape(joint.size, joint.size), whole.covered)
-    return ModelFindings(found, basis.n_touching(asked.clique), f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}")
+    return ModelGrounds(found, basis.n_touching(asked.clique), f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}")
 
 
 def _pieces(basis: Basis, asked: Question, groupings: Groupings) -> list[Piece]:

@@ -21,7 +21,7 @@ Codes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Split:
+class AnswerSplit:
     """Some answers of an attribute against all its others, and against whom it was not asked; missing ones are neither."""
 
     attribute: Attribute
@@ -52,8 +52,8 @@ class Split:
 class Contrast:
     """How often those of a group give an answer, and how often all others do; without those who left one of the two out."""
 
-    group: Split
-    answer: Split
+    group: AnswerSplit
+    answer: AnswerSplit
     within: Estimate
     outside: Estimate
 
@@ -68,7 +68,7 @@ def has_order(attribute: Attribute) -> bool:
     return isinstance(attribute, Binned | IntegerRange) or (isinstance(attribute, Categorical) and attribute.is_ordered)
 
 
-def clearest(joint: JointDistribution) -> tuple[Split, Split] | None:
+def clearest(joint: JointDistribution) -> tuple[AnswerSplit, AnswerSplit] | None:
     """Of a pair: the group and the answer that go together most: the share of people who have both exceeds most what independence
     would give, or falls most short of it. Noise is much the same for rare groups as for frequent ones, so this is what reports
     tell best. Of an ordered attribute a group is all from an answer on, of another one a single answer. None where there is
@@ -88,7 +88,7 @@ def clearest(joint: JointDistribution) -> tuple[Split, Split] | None:
     return groups[best[0]], answers[best[1]]
 
 
-def asked_of(group: Split, answer: Split, positions: Clique) -> Question:
+def asked_of(group: AnswerSplit, answer: AnswerSplit, positions: Clique) -> Question:
     """The question that a contrast asks. positions: of the group's attribute and the answer's, ascending. Its weights: the answer
     within the group, the group, the answer outside of it, all outside of it."""
     groupings = tuple(Grouping(split.classes, int(split.classes.max()) + 1) for split in (group, answer))
@@ -101,12 +101,12 @@ def asked_of(group: Split, answer: Split, positions: Clique) -> Question:
     return Question(positions, groupings, tuple(weights), ())
 
 
-def _splits(attribute: Attribute) -> Iterator[Split]:
+def _splits(attribute: Attribute) -> Iterator[AnswerSplit]:
     """The groups that are looked at. One answer of two says it all."""
     n = n_answers(attribute)
     if isinstance(attribute, Boolean):
-        yield Split(attribute, (attribute.answers.index(True),))
+        yield AnswerSplit(attribute, (attribute.answers.index(True),))
     elif has_order(attribute):
-        yield from (Split(attribute, tuple(range(start, n))) for start in range(1, n))
+        yield from (AnswerSplit(attribute, tuple(range(start, n))) for start in range(1, n))
     else:
-        yield from (Split(attribute, (code,)) for code in range(n) if n > 1)
+        yield from (AnswerSplit(attribute, (code,)) for code in range(n) if n > 1)

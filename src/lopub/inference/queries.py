@@ -12,7 +12,7 @@ from lopub.contract.domain import Attribute, Binned, Domain, IntegerRange
 from lopub.errors import DomainError
 from lopub.inference.answers import Answer, AnswerTable
 from lopub.inference.expressions import Conjunction, parsed
-from lopub.inference.findings import Findings
+from lopub.inference.grounds import Grounds
 from lopub.inference.joint import Probabilities
 from lopub.inference.predicates import Question, position_of, question
 from lopub.inference.ratios import Estimate
@@ -33,7 +33,7 @@ class Asking(ABC):
         """The attributes that questions are about, in the campaign's order."""
 
     @abstractmethod
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
         """The shares of the question's cells, or why there are none. contrast: what the question weighs the cells with.
         condition: those of whom it asks."""
 
@@ -61,7 +61,7 @@ class Asking(ABC):
         asked, axis, whole = self._among_answered(attribute, given)
         lowest, highest = (whole * _along(asked, axis, _padded(attribute, own)) for own in ends)
 
-        def among(found: Findings) -> Estimate:
+        def among(found: Grounds) -> Estimate:
             low, middle, high = (found.ratio(side, whole) for side in (lowest, (lowest + highest) / 2, highest))
             bounds = max(low.low, float(ends[0][0])), min(high.high, float(ends[1][-1]))
             return Estimate(middle.value, middle.standard_error, *bounds)
@@ -79,7 +79,7 @@ class Asking(ABC):
         numbers = np.arange(attribute.size)
         upto = [whole * _along(asked, axis, numbers <= end) for end in range(len(attribute.answer_texts) - 1)]
 
-        def among(found: Findings) -> Estimate:
+        def among(found: Grounds) -> Estimate:
             return _quantile(attribute, level, [found.share_among(weights, whole) for weights in upto])
 
         middle = upto[len(upto) // 2] if upto else whole
@@ -113,7 +113,7 @@ class Asking(ABC):
         text: str,
         asked: Question,
         numerator: Probabilities,
-        tell: Callable[[Findings], Estimate],
+        tell: Callable[[Grounds], Estimate],
         condition: Probabilities | None = None,
     ) -> Answer:
         """What is found, or why not. numerator, condition: what the question is the ratio of, or the former alone."""
@@ -178,7 +178,7 @@ def _along(asked: Question, axis: int, values: NDArray[np.bool_] | Probabilities
     return np.expand_dims(np.asarray(values, dtype=np.float64), others)
 
 
-def _answer(text: str, asked: Question, found: Findings, told: Estimate) -> Answer:
+def _answer(text: str, asked: Question, found: Grounds, told: Estimate) -> Answer:
     low, high, error = (None if np.isnan(figure) else float(figure) for figure in (told.low, told.high, told.standard_error))
     return Answer(
         question=text,
@@ -199,7 +199,7 @@ def _refused(text: str, asked: Question, reason: str, n_reports: int = 0) -> Ans
 
 
 def _cell(
-    text: str, asked: Question, found: Findings | str, weights: Probabilities, whole: Probabilities, given: str | None
+    text: str, asked: Question, found: Grounds | str, weights: Probabilities, whole: Probabilities, given: str | None
 ) -> Answer:
     if isinstance(found, str):
         return _refused(text, asked, found)

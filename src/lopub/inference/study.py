@@ -25,7 +25,7 @@ from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_option
 from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
 from lopub.inference.contrasts import Contrast, asked_of, clearest
-from lopub.inference.findings import DirectFindings, Findings
+from lopub.inference.grounds import DirectGrounds, Grounds
 from lopub.inference.independence import independence_gain
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
 from lopub.inference.methods import LINEAR, Estimator, check_pairs_only, estimator_of
@@ -306,7 +306,7 @@ class Study(Asking, Shown):
     def _share_among(self, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
         """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
         found = self.found(asked, both - whole * (both.sum() / whole.sum()), whole)
-        return found.share_among(both, whole) if isinstance(found, DirectFindings) and found.is_known(whole) else None
+        return found.share_among(both, whole) if isinstance(found, DirectGrounds) and found.is_known(whole) else None
 
     # ---- questions
 
@@ -315,7 +315,7 @@ class Study(Asking, Shown):
         """The attributes that questions are about, in the campaign's order."""
         return self.campaign.domain
 
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
         """What the reports say about a question: directly, or else by a model of its parts; or why they say nothing."""
         with one_blas_thread():
             return answered(self._basis, asked, contrast, condition)

@@ -20,7 +20,7 @@ FALSE_STATEMENTS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class Dependence:
     """A dependence of the model, and whether it is sure enough to be stated."""
 
     names: tuple[str, str]
@@ -32,35 +32,35 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Dependences:
     """All dependences that were looked for in the reports and taken into the model, surest first."""
 
-    every: tuple[Finding, ...] = ()
+    every: tuple[Dependence, ...] = ()
     least: float | None = None
     """The gain from which a dependence is stated; None where that was not measured."""
 
     @property
-    def stated(self) -> tuple[Finding, ...]:
+    def stated(self) -> tuple[Dependence, ...]:
         """Those that are sure enough."""
         return tuple(one for one in self.every if one.is_stated)
 
 
-def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution], told: Progress) -> Findings:
+def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, JointDistribution], progress: Progress) -> Dependences:
     """What may be stated. A pair that is publicly known, or that a rule of the questionnaire ties together, is no finding."""
     if graph.least is None:
-        return Findings()
+        return Dependences()
     found = [edge for edge in graph.edges if edge in graph.strengths and edge in pairs]
     gains: dict[Pair, float] = {}
     for n_done, edge in enumerate(found):
-        told("weighing dependences", n_done, len(found))
+        progress("weighing dependences", n_done, len(found))
         gains[edge] = study.sure_gain(edge, graph.strengths[edge])
     others = [0.0] * (graph.n_pairs - len(gains))
     least = least_gain([*gains.values(), *others], FALSE_STATEMENTS)
     order = sorted(gains, key=lambda edge: (-gains[edge], edge))
     every = tuple(_finding(study, edge, gains[edge], least, pairs[edge]) for edge in order)
-    return Findings(every, least)
+    return Dependences(every, least)
 
 
-def _finding(study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution) -> Finding:
+def _finding(study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution) -> Dependence:
     names: Sequence[str] = joint.names
-    return Finding((names[0], names[1]), gain, gain >= least, study.contrast(joint))
+    return Dependence((names[0], names[1]), gain, gain >= least, study.contrast(joint))

@@ -19,7 +19,7 @@ from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Attribute, Domain, Pair
 from lopub.errors import LopubError, Reason, StoreError
-from lopub.inference.contrasts import Contrast, Split
+from lopub.inference.contrasts import AnswerSplit, Contrast
 from lopub.inference.joint import Fit, JointDistribution
 from lopub.inference.methods import METHODS
 from lopub.inference.ratios import Estimate
@@ -27,7 +27,7 @@ from lopub.model.cliques import TreeModel
 from lopub.model.dependence import DependencyGraph, Pruning
 from lopub.model.junction import JunctionTree
 from lopub.release.directory import COUNTS, FORMAT
-from lopub.release.findings import Finding, Findings
+from lopub.release.findings import Dependence, Dependences
 from lopub.release.fit import FitRow
 from lopub.release.numbers import Statistic
 from lopub.release.settings import PublishSettings
@@ -180,25 +180,25 @@ def _statistics(directory: Path) -> Iterator[Statistic]:
         yield Statistic(row["attribute"], row["statistic"], *(_number(row[key]) for key in ("value", "low", "high")))
 
 
-def _findings(directory: Path, domain: Domain) -> Findings:
+def _findings(directory: Path, domain: Domain) -> Dependences:
     """What was stated; nothing is known of a publication that does not say."""
     if not (directory / "estimates" / "findings.csv").exists():
-        return Findings()
+        return Dependences()
     every = tuple(_finding(row, domain) for row in _rows(directory, "findings.csv"))
-    return Findings(every, _json(directory / "estimates" / "summary.json")["findings"]["least_gain"])
+    return Dependences(every, _json(directory / "estimates" / "summary.json")["findings"]["least_gain"])
 
 
-def _finding(row: Row, domain: Domain) -> Finding:
+def _finding(row: Row, domain: Domain) -> Dependence:
     contrast = None
     if row["group"]:
         group, answer = (_split(domain[row[f"{part}_attribute"]], row[part]) for part in ("group", "answer"))
         within, outside = (_estimate(row, part) for part in ("within", "outside"))
         contrast = Contrast(group, answer, within, outside)
-    return Finding((row["attribute_1"], row["attribute_2"]), _number(row["gain"]), row["stated"] == "yes", contrast)
+    return Dependence((row["attribute_1"], row["attribute_2"]), _number(row["gain"]), row["stated"] == "yes", contrast)
 
 
-def _split(attribute: Attribute, texts: str) -> Split:
-    return Split(attribute, tuple(attribute.texts.index(text) for text in json.loads(texts)))
+def _split(attribute: Attribute, texts: str) -> AnswerSplit:
+    return AnswerSplit(attribute, tuple(attribute.texts.index(text) for text in json.loads(texts)))
 
 
 def _estimate(row: Row, part: str) -> Estimate:

@@ -6,7 +6,7 @@ from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Domain
 from lopub.contract.texts import one_line
 from lopub.inference import Study
-from lopub.inference.findings import VALID, Findings, TreeFindings
+from lopub.inference.grounds import VALID, Grounds, TreeGrounds
 from lopub.inference.joint import Probabilities
 from lopub.inference.linear import merged
 from lopub.inference.predicates import Question
@@ -36,7 +36,7 @@ class PublishedStudy(Asking):
     def asked_domain(self) -> Domain:
         return self.synthetic.domain
 
-    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Findings | str:
+    def found(self, asked: Question, contrast: Probabilities, condition: Probabilities | None = None) -> Grounds | str:
         """The shares of synthetic people."""
         names = [self.asked_domain.names[position] for position in asked.clique]
         cells = 1
@@ -45,7 +45,7 @@ class PublishedStudy(Asking):
         if cells > MOST_CELLS:
             return f"these {len(names)} attributes have {cells:,} cells together; at most {MOST_CELLS:,} can be looked at"
         shares = merged(self.synthetic.counts(names), asked.groupings) / len(self.synthetic)
-        return TreeFindings(shares, self.n_reports, REASON)
+        return TreeGrounds(shares, self.n_reports, REASON)
 
 
 def study_of(publication: Publication) -> "Study | PublishedStudy":

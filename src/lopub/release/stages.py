@@ -37,7 +37,7 @@ from lopub.model.dependence import (
 )
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
-from lopub.release.findings import Findings, findings_of
+from lopub.release.findings import Dependences, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
@@ -78,7 +78,7 @@ class Publication(Shown):
     statistics: tuple[Statistic, ...]
     """Means and quantiles of numeric attributes."""
     fit: tuple[FitRow, ...]
-    findings: Findings
+    findings: Dependences
     """Which dependences are sure enough to be stated."""
     margins: tuple[tuple[str, ...], ...]
     """The attributes of the public margins that were taken as known."""

@@ -98,7 +98,6 @@ class ReportBatch(Shown):
             views=self.views,
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
-            origin=self.origin,
         )
 
     def of_round(self, name: str | int) -> Self:
@@ -108,7 +107,7 @@ class ReportBatch(Shown):
         if schedule is None or schedule.repeat is None:
             raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
         slot = schedule.round_named(name) if isinstance(name, str) else name
-        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated)
+        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:

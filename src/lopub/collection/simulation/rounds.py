@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from lopub.collection.batch import Packed, ReportBatch
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.collection.simulation.clients import noise_source, report_ids, simulate
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import Schedule
@@ -75,7 +76,8 @@ def _round(kept: ReportBatch, slot: int, seed: int | None, number: int) -> Repor
     ]
     back = np.argsort(np.concatenate(rows), kind="stable")
     ids, slots = report_ids(len(kept), seed, STREAMS + number), np.full(len(kept), slot, dtype=np.uint32)
-    return replace(kept, ids=ids, slots=slots, payloads=Packed.joined(parts).take(back))
+    payloads = Packed.joined(parts).take(back)
+    return replace(kept, ids=ids, slots=slots, payloads=payloads, origin=Origin(is_simulated=True))
 
 
 def _own(seed: int | None, number: int) -> int | None:

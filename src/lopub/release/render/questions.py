@@ -10,7 +10,7 @@ from lopub.contract.attribute import NOT_APPLICABLE
 from lopub.contract.domain import Attribute, Binned, Boolean, ListOption, TickList
 from lopub.contract.domain import Question as Asked
 from lopub.contract.wording import Wording
-from lopub.inference.contrasts import Split, has_order, n_answers
+from lopub.inference.contrasts import AnswerSplit, has_order, n_answers
 from lopub.inference.joint import JointDistribution, interval
 from lopub.release.numbers import Statistic, shown_form
 from lopub.release.stages import Publication
@@ -132,7 +132,7 @@ class Questionnaire:
         """Of some attributes."""
         return [self.title(name) for name in names]
 
-    def described(self, split: Split) -> str:
+    def described(self, split: AnswerSplit) -> str:
         """Some answers of an attribute in words: one of them, or all from one on."""
         label = self.label(split.attribute, split.texts[0])
         if isinstance(split.attribute, Binned) and split.is_upper:

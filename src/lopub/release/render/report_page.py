@@ -18,7 +18,7 @@ from lopub.contract.wording import Wording
 from lopub.inference.ratios import Estimate
 from lopub.pages import plots
 from lopub.pages.templating import page_language, rendered, translations
-from lopub.release.findings import FALSE_STATEMENTS, Finding
+from lopub.release.findings import FALSE_STATEMENTS, Dependence
 from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown
 from lopub.release.render.wording import day_of
 from lopub.release.stages import Publication
@@ -28,9 +28,9 @@ TEMPLATES = Path(__file__).parent / "templates"
 N_SAMPLED = 20
 """Synthetic records that are shown."""
 N_LISTED = 30
-"""Findings, edges or cliques that a list names before it points to the file."""
+"""Dependences, edges or cliques that a list names before it points to the file."""
 N_FIRST = 5
-"""Findings, and frequent answers, that stand on the first page."""
+"""Dependences, and frequent answers, that stand on the first page."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
 SMALL_MISFIT = 1e-4
@@ -192,7 +192,7 @@ class ReportPage:
         """Bound on the share of findings that are chance."""
         return FALSE_STATEMENTS
 
-    def _finding(self, one: Finding) -> FindingShown:
+    def _finding(self, one: Dependence) -> FindingShown:
         first, second = self.asked.titles(one.names)
         if (contrast := one.contrast) is None:
             return FindingShown(first, second, one.gain, one.is_stated)

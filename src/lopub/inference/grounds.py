@@ -19,7 +19,7 @@ MOST_REACH = 50.0
 CONDITIONALS = "conditional shares from true pairs alone have been off by up to 0.09"
 
 
-class Findings(ABC):
+class Grounds(ABC):
     """Shares of cells of classes, and how far sums of them may be off. weights: one for each cell, as a question has them."""
 
     how: ClassVar[How]
@@ -52,7 +52,7 @@ class Findings(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class DirectFindings(Findings):
+class DirectGrounds(Grounds):
     """From reports that cover all attributes: unbiased, unshrunk."""
 
     pooled: Pooled
@@ -79,7 +79,7 @@ class DirectFindings(Findings):
 
 
 @dataclass(frozen=True, eq=False)
-class ModelFindings(Findings):
+class ModelGrounds(Grounds):
     """From parts of the attributes, by maximum entropy: right where pairs show all interaction that there is."""
 
     fitted: Fitted
@@ -124,7 +124,7 @@ VALID = f"which is valid if no interaction of three attributes is left out; {CON
 
 
 @dataclass(frozen=True, eq=False)
-class TreeFindings(Findings):
+class TreeGrounds(Grounds):
     """From a model that was published without the counts that would say how far it may be off."""
 
     joint: Probabilities

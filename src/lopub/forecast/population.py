@@ -35,8 +35,6 @@ DEPENDENCES = ("none", *LOADINGS)
 SKEW = 3.5
 """Over all candidates of an attribute, shares fall by nearly e^SKEW; on Adult by e^4 to e^6, on TPC-E by 1 to e^4.6."""
 GOLDEN = (math.sqrt(5) - 1) / 2
-MOST_APART = 0.03
-"""Between shares that are given and those that the rules leave: what rounding, and people drawn at random, can do."""
 N_RULED = 50_000
 """People of a table that stands for those of a questionnaire with rules."""
 
@@ -80,11 +78,7 @@ class Population(Shown):
         tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
-        if not domain.has_rules:
-            return made
-        ruled = made._ruled()
-        ruled._check_given(shares)
-        return ruled
+        return made._ruled() if domain.has_rules else made
 
     @classmethod
     def of_table(cls, table: Dataset) -> "Population":
@@ -141,19 +135,6 @@ class Population(Shown):
             halves = [_without_answer(self.shares[position] + sign * self.tilts[position], absent) for sign in (1, -1)]
             shares[position], tilts[position] = (halves[0] + halves[1]) / 2, (halves[0] - halves[1]) / 2
         return replace(self, shares=tuple(shares), tilts=tuple(tilts))
-
-    def _check_given(self, given: Mapping[str, Sequence[float]]) -> None:
-        """Refuse shares that cannot be, given those of the questions that decide who is asked."""
-        for position, absent in _absences(self.domain).items():
-            name = self.domain.names[position]
-            if not given.keys() >= {self.domain.names[origin] for origin in self.origins[position]}:
-                continue
-            asked, wanted = (1 - float(shares[absent]) for shares in (self.shares[position], given[name]))
-            if abs(asked - wanted) > MOST_APART:
-                raise DomainError(
-                    f"the shares of attribute {name!r} say that it applies to {wanted:.0%} of people, but by its condition and"
-                    f" the other shares it applies to {asked:.0%}"
-                )
 
     def merged(self, position: int, n_candidates: int) -> "Population":
         """The same people where neighbouring answers of one attribute are taken together until so many are left."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lopub.cli.campaign import described, fields_of, summary_of
+from lopub.cli.campaign import described, summary_of
 from lopub.cli.commands import app
+from lopub.cli.question_table import fields_of
 from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.domain import Boolean, Categorical, Domain, IntegerRange
 from lopub.contract.terms import Terms

@@ -13,12 +13,13 @@ from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, language_told, languages_wanted
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_file, check_unread
+from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
-from lopub.contract.domain import Domain, TickList
+from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
 from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
@@ -358,29 +359,6 @@ def warn_of(campaign: Campaign) -> None:
     """The same on standard error."""
     for text in warnings_of(campaign):
         note(f"warning: {text}")
-
-
-def fields_of(wording: Wording) -> Table:
-    """One row a question, with its answers as they read in a language."""
-    fields = table("attribute", "type", "candidates", "values", "epsilon", right=("candidates", "epsilon"))
-    for question in wording.campaign.domain.questions:
-        first = question.options[0] if isinstance(question, TickList) else question
-        epsilon = decimal_up(wording.campaign.loss_of(first.name), 3)
-        size = f"{len(question.values)} x {first.size}" if isinstance(question, TickList) else str(first.size)
-        values = values_in_short(tuple(wording.label(question, text) for text in question.texts))
-        condition = f"\nonly if {question.only_if}" if question.only_if is not None else ""
-        fields.add_row(question.name, first.type if first is question else question.type, size, values + condition, epsilon)
-    return fields
-
-
-def values_in_short(texts: tuple[str, ...]) -> str:
-    """The first few candidates and the last.
-
-    >>> values_in_short(("a", "b", "c", "d", "e", "f", ""))
-    'a, b, c, d … (missing)'
-    """
-    shown = [text or "(missing)" for text in texts]
-    return ", ".join(shown) if len(shown) <= 5 else f"{', '.join(shown[:4])} … {shown[-1]}"
 
 
 def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:

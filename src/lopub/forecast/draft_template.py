@@ -26,12 +26,12 @@ TEMPLATE = """\
         "other": {"en": "Elsewhere", "de": "Anderswo"}
       },
       // yes or no
-      {"name": "job", "type": "boolean", "question": "Do you have a paid job?"},
+      {"name": "job", "type": "boolean", "question": {"en": "Do you have a paid job?", "de": "Haben Sie eine bezahlte Arbeit?"}},
       // a number in bins; only asked of those with a job
       {
         "name": "hours",
         "type": "number",
-        "question": "How many hours do you work in a week?",
+        "question": {"en": "How many hours do you work in a week?", "de": "Wie viele Stunden arbeiten Sie in der Woche?"},
         "bins": {"count": 4, "from": 0, "to": 40, "open": "above"},
         "onlyIf": {"field": "job", "equals": true}
       },
@@ -39,7 +39,7 @@ TEMPLATE = """\
       {
         "name": "reads",
         "type": "list",
-        "question": "What do you read?",
+        "question": {"en": "What do you read?", "de": "Was lesen Sie?"},
         "categories": ["books", "papers", "magazines", "blogs", "nothing"],
         "none": "nothing",
         "atMost": 3,
@@ -49,7 +49,7 @@ TEMPLATE = """\
       {
         "name": "children",
         "type": "integer",
-        "question": "How many children live with you?",
+        "question": {"en": "How many children live with you?", "de": "Wie viele Kinder leben bei Ihnen?"},
         "constraints": {"minimum": 0, "maximum": 5}
       },
       // a date, of which only the month is kept
@@ -57,7 +57,7 @@ TEMPLATE = """\
         "name": "moved",
         "type": "date",
         "period": "month",
-        "question": "When did you move here?",
+        "question": {"en": "When did you move here?", "de": "Wann sind Sie hergezogen?"},
         "constraints": {"minimum": "2025-01", "maximum": "2026-12"}
       }
     ]

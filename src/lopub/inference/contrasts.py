@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, Clique, IntegerRange
-from lopub.inference.findings import DirectFindings
+from lopub.inference.grounds import DirectGrounds
 from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.inference.linear import Grouping
 from lopub.inference.predicates import Question
@@ -129,4 +129,4 @@ def contrast_of(study: Asking, joint: JointDistribution) -> Contrast | None:
 def _share_among(study: Asking, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
     """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
     found = study.found(asked, both - whole * (both.sum() / whole.sum()), whole)
-    return found.share_among(both, whole) if isinstance(found, DirectFindings) and found.is_known(whole) else None
+    return found.share_among(both, whole) if isinstance(found, DirectGrounds) and found.is_known(whole) else None

@@ -1,19 +1,16 @@
 """Study: the one door for analysis, from reports or from their counts."""
 
 import os
-import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import ThreadpoolController
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, slots_of
@@ -24,6 +21,7 @@ from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
 from lopub.inference.answering import answered
 from lopub.inference.basis import Basis, CountsAlone, Reports
+from lopub.inference.blas import one_blas_thread
 from lopub.inference.grounds import Grounds
 from lopub.inference.independence import independence_gain
 from lopub.inference.joint import Fit, JointDistribution, Probabilities, raked
@@ -42,19 +40,6 @@ MOST_COVARIANCE = 1_024
 """Cells of a joint that comes with the covariance of all of them."""
 HOPELESS = 0.5
 """Expected AVD (it cannot pass 1) from which an estimate comes with a warning."""
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Small matrix products are faster on one thread, and their sums then do not depend on the machine's cores."""
-    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
-        yield
-
-
-@lru_cache(maxsize=1)
-def _libraries(n_modules: int) -> ThreadpoolController:
-    """Those that have threads of their own. They come with modules, and looking for them takes 2 ms: only when there are more."""
-    return ThreadpoolController()
 
 
 class Study(Asking, Shown):

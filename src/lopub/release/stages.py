@@ -22,9 +22,9 @@ from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
+from lopub.inference.blas import one_blas_thread
 from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.inference.readers import reader_of
-from lopub.inference.study import one_blas_thread
 from lopub.model.cliques import TreeModel, given_model, tree_model
 from lopub.model.dependence import (
     LEAST_GAIN,

@@ -1,7 +1,5 @@
-"""`bloom`: the paper's local transformation. Hash the candidate to h of m bits, then redraw each bit with f.
-
-On a jointly randomized view this is RAPPOR on the product domain.
-"""
+"""`bloom`: the paper's local transformation. Hash the candidate to h of m bits, then redraw each bit with f. On a jointly
+randomized view this is RAPPOR on the product domain."""
 
 import contextlib
 import hashlib

@@ -139,16 +139,25 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     ]
     bounds = [_number(name, description="Of the 95 % interval.") for name in ("low", "high")]
     made = _number("synthetic", constraints=share, description="Share in the first synthetic table.")
+    spoken = _number("n_reports", constraints={"required": True, "minimum": 0}, description="Reports that speak of it.")
     fate = _text("edge", constraints={"required": True, "enum": ["yes", "no", "dropped"]})
     measured = [_number("strength", description="In nats."), _number("mutual_information", description="In nats.")]
     counts = [_number(name) for name in ("observed", "predicted", "standard_deviation", "deviation")]
     return {
-        "marginals": ("Estimated share of every answer", [one, values[0] | {"name": "value"}, *figures, *bounds, made]),
+        "marginals": ("Estimated share of every answer", [one, values[0] | {"name": "value"}, *figures, *bounds, made, spoken]),
         "pairs": ("Estimated share of every pair of answers", [first, second, *values, *figures]),
         "dependence": ("How pairs of attributes depend on each other", [first, second, _text("measure"), *measured, fate]),
+        "findings": ("Dependences, which of them are stated, and their contrasts", _finding_fields(first, second)),
         "numbers": ("Means and quantiles of numeric attributes", [one, _text("statistic"), _number("value"), *bounds]),
         "fit": ("Noisy answers, observed and predicted", [first, _text("attribute_2"), _text("said"), *counts]),
     }
+
+
+def _finding_fields(first: Field, second: Field) -> list[Field]:
+    stated = _text("stated", constraints={"required": True, "enum": ["yes", "no"]})
+    parts = [_text(f"{part}{end}") for part in ("group", "answer") for end in ("_attribute", "")]
+    shares = [_number(f"{place}{end}") for place in ("within", "outside") for end in ("", "_low", "_high")]
+    return [first, second, _number("gain", description="In nats."), stated, *parts, *shares]
 
 
 def _text(name: str, **more: Any) -> Field:

@@ -125,15 +125,9 @@ def plan(
     """
     if sum(value is None for value in (people, epsilon, error)) != 1:
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
-    for file in (output, html):
-        if file is not None:
-            check_file(file, force=force)
+    files = checked_files(output, html, force=force)
     domain, terms = read_questions(campaign_file)
-    if terms.repeat is not None and terms.repeat.is_permanent:
-        raise CampaignError(
-            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
-            " make the campaign with `lopub campaign make --lifetime-epsilon`"
-        )
+    refuse_permanent(terms)
     crowd = population_of(domain, table_file, margin or [], dependence)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
@@ -153,8 +147,8 @@ def plan(
         write_whole(html, page.encode(), force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        rounds: dict[str, Any] = {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
-        print_json(document | rounds | {"campaign": campaign.id, "output": None if output is None else str(output)})
+        document |= {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         print_plan(found, advised)
         print_rounds(in_rounds)
@@ -162,9 +156,31 @@ def plan(
             say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
     if warning := weakness(campaign):
         note(f"warning: {warning}")
-    for file in (output, html):
-        if file is not None and not as_json:
-            say(f"written: {file}")
+    if not as_json:
+        tell_written(files)
+
+
+def checked_files(*files: Path | None, force: bool) -> list[Path]:
+    """Those that are asked for; refused where one cannot be written."""
+    asked = [file for file in files if file is not None]
+    for file in asked:
+        check_file(file, force=force)
+    return asked
+
+
+def tell_written(files: list[Path]) -> None:
+    """Where things lie now."""
+    for file in files:
+        say(f"written: {file}")
+
+
+def refuse_permanent(terms: Terms) -> None:
+    """A permanent answer is not what is planned here."""
+    if terms.repeat is not None and terms.repeat.is_permanent:
+        raise CampaignError(
+            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
+            " make the campaign with `lopub campaign make --lifetime-epsilon`"
+        )
 
 
 def next_step(path: Path, found: Plan, *, plain: bool) -> str:

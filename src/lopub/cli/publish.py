@@ -9,7 +9,8 @@ import typer
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
 from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
 from lopub.cli.outputs import check_directory
-from lopub.cli.sources import read, resolved
+from lopub.cli.sources import Found, read, resolved
+from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.contract.budget import decimal_up
@@ -143,13 +144,7 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    named = resolved(sources, campaign)
-    if round_name is not None:
-        rounds_of(named.campaign)  # refuses before anything is read
-    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
-    found = read(named, counts_suffice=suffices)
-    if round_name is not None:
-        found = replace(found, data=of_round(found.data, round_name))
+    found = found_reports(resolved(sources, campaign), settings, round_name)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
@@ -197,6 +192,15 @@ def publish_all_rounds(
     say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
     say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
     say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def found_reports(named: Named, settings: PublishSettings, round_name: str | None) -> Found:
+    """What the sources hold, or that of one round."""
+    if round_name is not None:
+        rounds_of(named.campaign)  # refuses before anything is read
+    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
+    found = read(named, counts_suffice=suffices)
+    return found if round_name is None else replace(found, data=of_round(found.data, round_name))
 
 
 def pruning(find: str | None) -> Pruning | None:

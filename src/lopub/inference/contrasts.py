@@ -59,6 +59,11 @@ class Contrast:
     within: Estimate
     outside: Estimate
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether the intervals of the two shares lie apart."""
+        return self.within.low > self.outside.high or self.within.high < self.outside.low
+
 
 def n_answers(attribute: Attribute) -> int:
     """Candidates that are answers: not the missing one, nor that of people who were not asked."""

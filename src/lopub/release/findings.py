@@ -2,10 +2,11 @@
 
 The model takes a dependence in where that makes better synthetic records: of its edges up to three in ten may be chance
 (`model.dependence.FALSE_SHARE`). What people are told as a finding has to be surer: of all that is stated, at most one in twenty
-is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would gain.
+is expected to be chance. The measure is the same gain on held-out reports, less what independence itself would gain. And it has
+to be shown: the intervals of its contrast, which come from the reports by another way, lie apart.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lopub.collection.progress import Progress
@@ -62,5 +63,8 @@ def findings_of(study: Study, graph: DependencyGraph, pairs: Mapping[Pair, Joint
 
 
 def _finding(study: Study, edge: Pair, gain: float, least: float, joint: JointDistribution) -> Dependence:
-    names: Sequence[str] = joint.names
-    return Dependence((names[0], names[1]), gain, gain >= least, contrast_of(study, joint))
+    """Stated where it is sure, and where it can be shown: a gain alone may come from a likelihood with several hills."""
+    contrast = contrast_of(study, joint)
+    return Dependence(
+        (joint.names[0], joint.names[1]), gain, gain >= least and contrast is not None and contrast.is_clear, contrast
+    )

@@ -51,7 +51,7 @@ unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
 		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
-		tests/clients tests/audit
+		tests/clients tests/evaluation/audit
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py

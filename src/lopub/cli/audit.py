@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from lopub.audit.auditing import Audit
-from lopub.audit.auditing import audit as audited
-from lopub.audit.respondents import Command
 from lopub.cli.console import progress_bar, tell
 from lopub.cli.options import AsJson, CampaignFile
 from lopub.contract.campaign import Campaign
+from lopub.evaluation.audit.auditing import Audit
+from lopub.evaluation.audit.auditing import audit as audited
+from lopub.evaluation.audit.respondents import Command
 
 SECONDS_A_DAY = 86_400
 

@@ -1,6 +1,7 @@
 """Dataset x Dataset -> scores, each with its breakdown: how far a synthetic table is from the real one.
 
-Clients are simulated in `collection/simulation`, and designs are tried on made-up people in `planning`.
+`audit` checks a client from outside. Clients are simulated in `collection/simulation`, and designs are tried on made-up people in
+`planning`.
 """
 
 from lopub.evaluation.classifiers import CLASSIFIERS, ClassifierScore

@@ -14,13 +14,13 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import laws
-from lopub.audit import auditing
-from lopub.audit.auditing import audit
-from lopub.audit.bounds import epsilon_below, lower_probability, upper_probability
-from lopub.audit.respondents import Command, made_up_records
 from lopub.cli.commands import app
 from lopub.contract.view import AllAttributes, Fill, Sample
 from lopub.errors import DomainError, EngineError
+from lopub.evaluation.audit import auditing
+from lopub.evaluation.audit.auditing import audit
+from lopub.evaluation.audit.bounds import epsilon_below, lower_probability, upper_probability
+from lopub.evaluation.audit.respondents import Command, made_up_records
 from questionnaires import campaign as questionnaire
 
 FULL = os.environ.get("LOPUB_FULL") == "1"

@@ -39,9 +39,9 @@ def test_of_numbers_a_group_is_all_from_one_on():
     assert told(AGE, OWNS, [[30, 5], [10, 40], [10, 40]]) == (("(30, 60]", "(60, 100]"), ("true",))
 
 
-def test_who_was_not_asked_counts_among_the_others_and_who_did_not_answer_nowhere():
+def test_who_was_not_asked_or_did_not_answer_counts_nowhere():
     assert ASKED.texts == ("a", "b", "", "(not applicable)")
-    assert AnswerSplit(ASKED, (0,)).classes.tolist() == [IN, OUT, UNANSWERED, OUT]
+    assert AnswerSplit(ASKED, (0,)).classes.tolist() == [IN, OUT, UNANSWERED, UNANSWERED]
 
 
 def test_a_missing_answer_moves_no_choice():

@@ -11,13 +11,13 @@ from lopub.collection.catalogue import ALUMNI
 from lopub.contract.terms import Translation
 from lopub.pages.templating import HERE, LANGUAGES, environment, page_language, translations
 from lopub.release.numbers import QUANTILES
-from lopub.release.render.questions import WORDS
+from lopub.release.render.questions import ABOVE, FROM_ON, WORDS
 from lopub.release.render.report_page import OWN_TEXTS, TEMPLATES, report_html
 
 
 def said() -> set[str]:
     """Every text that a page may say of its own."""
-    found = {*OWN_TEXTS, *WORDS.values(), *QUANTILES, "mean"}
+    found = {*OWN_TEXTS, *WORDS.values(), *QUANTILES, "mean", ABOVE, FROM_ON}
     for path in (TEMPLATES / "report.html", *(HERE / "templates").glob("*.html")):
         for _, _, message in environment("en", TEMPLATES).extract_translations(path.read_text()):  # type: ignore[attr-defined]
             found |= {text for text in ([message] if isinstance(message, str) else message or ()) if text}

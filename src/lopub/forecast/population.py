@@ -75,7 +75,7 @@ class Population(Shown):
         domain.positions(list(shares))
         found = tuple(_given(attribute.name, attribute.size, shares) for attribute in domain.attributes)
         found = _agreeing(domain, found, shares) if domain.has_rules and shares else found
-        tilts = tuple(_tilt(own, _loading(position, dependence)) for position, own in enumerate(found))
+        tilts = tuple(_tilt(own, _loading(rank, dependence)) for rank, own in zip(_ranks(domain), found, strict=True))
         known = f"given shares of {len(shares)}, else " if shares else ""
         made = cls(domain, f"{known}people like those of surveys", dependence, None, found, tilts)
         return made._ruled() if domain.has_rules else made
@@ -233,12 +233,18 @@ def _agreeing(
     return tuple(agreed[position] for position in range(len(domain)))
 
 
-def _loading(position: int, dependence: str) -> float:
-    """Spread evenly over the logarithms between the least and the largest, in an order that has nothing to do with size."""
+def _ranks(domain: Domain) -> list[int]:
+    """Of each attribute, its place among all, from few candidates to many: no forecast depends on the order of questions."""
+    places = {attribute.name: place for place, attribute in enumerate(sorted(domain, key=lambda own: (own.size, own.name)))}
+    return [places[name] for name in domain.names]
+
+
+def _loading(rank: int, dependence: str) -> float:
+    """Spread evenly over the logarithms between the least and the largest, among small attributes as among large ones."""
     if dependence not in LOADINGS:
         return 0.0
     least, largest = LOADINGS[dependence]
-    return float(least * (largest / least) ** ((position + 1) * GOLDEN % 1))
+    return float(least * (largest / least) ** ((rank + 1) * GOLDEN % 1))
 
 
 def _tilt(shares: Probabilities, loading: float) -> Probabilities:

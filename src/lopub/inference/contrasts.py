@@ -24,7 +24,7 @@ Codes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class AnswerSplit:
-    """Some answers of an attribute against all its others, and against whom it was not asked; missing ones are neither."""
+    """Some answers of an attribute against all its others; missing ones, and people of whom it was not asked, are neither."""
 
     attribute: Attribute
     codes: Codes
@@ -45,14 +45,14 @@ class AnswerSplit:
         """Of each candidate, the class."""
         classes = np.full(self.attribute.size, OUT, dtype=np.intp)
         classes[list(self.codes)] = IN
-        if (missing := self.attribute.missing_index) is not None:
-            classes[missing] = UNANSWERED
+        classes[n_answers(self.attribute) :] = UNANSWERED
         return classes
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """How often those of a group give an answer, and how often all others do; without those who left one of the two out."""
+    """How often those of a group give an answer, and how often all others do, among those who answered both: who is asked a
+    question that applies only to some is no finding."""
 
     group: AnswerSplit
     answer: AnswerSplit
@@ -82,8 +82,7 @@ def clearest(joint: JointDistribution) -> tuple[AnswerSplit, AnswerSplit] | None
     nothing to compare."""
     cells = joint.probabilities.copy()
     for axis, attribute in enumerate(joint.attributes):
-        if (missing := attribute.missing_index) is not None:
-            np.moveaxis(cells, axis, 0)[missing] = 0.0
+        np.moveaxis(cells, axis, 0)[n_answers(attribute) :] = 0.0
     groups, answers = (list(_splits(attribute)) for attribute in joint.attributes)
     if not groups or not answers or cells.sum() <= 0:
         return None

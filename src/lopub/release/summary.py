@@ -170,8 +170,9 @@ def why_without_strength(publication: Publication, pair: Pair) -> str:
 
 def independent_pairs(publication: Publication) -> list[tuple[str, str]]:
     """Pairs for which independence explained held-out reports as well; empty where that was not measured."""
-    names = publication.names
-    return [(names[a], names[b]) for (a, b), joint in sorted(publication.pairs.items()) if joint.fit.gain == 0]
+    names, edges = publication.names, set(publication.graph.edges)
+    weak = (pair for pair, joint in sorted(publication.pairs.items()) if joint.fit.gain == 0 and pair not in edges)
+    return [(names[a], names[b]) for a, b in weak]
 
 
 def _in_doubt(joint: JointDistribution) -> int:

@@ -132,7 +132,7 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     first, second = (_text(f"attribute_{i}", constraints=names) for i in (1, 2))
     one = _text("attribute", constraints=names)
     values = [_text(f"value_{i}", description="Empty: no answer.") for i in (1, 2)]
-    share = {"minimum": 0, "maximum": 1}
+    value, share = values[0] | {"name": "value"}, {"minimum": 0, "maximum": 1}
     figures = [
         _number("probability", constraints={"required": True, **share}),
         _number("standard_error", constraints={"minimum": 0}),
@@ -140,11 +140,15 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     bounds = [_number(name, description="Of the 95 % interval.") for name in ("low", "high")]
     made = _number("synthetic", constraints=share, description="Share in the first synthetic table.")
     spoken = _number("n_reports", constraints={"required": True, "minimum": 0}, description="Reports that speak of it.")
+    among = _number("among_asked", constraints=share, description="Share among those to whom the question applied.")
     fate = _text("edge", constraints={"required": True, "enum": ["yes", "no", "dropped"]})
     measured = [_number("strength", description="In nats."), _number("mutual_information", description="In nats.")]
     counts = [_number(name) for name in ("observed", "predicted", "standard_deviation", "deviation")]
     return {
-        "marginals": ("Estimated share of every answer", [one, values[0] | {"name": "value"}, *figures, *bounds, made, spoken]),
+        "marginals": (
+            "Estimated share of every answer",
+            [one, value, *figures, *bounds, made, spoken, among],
+        ),
         "pairs": ("Estimated share of every pair of answers", [first, second, *values, *figures]),
         "dependence": ("How pairs of attributes depend on each other", [first, second, _text("measure"), *measured, fate]),
         "findings": ("Dependences, which of them are stated, and their contrasts", _finding_fields(first, second)),

@@ -1,5 +1,6 @@
 """What people answered, question by question, as they saw it: in the questionnaire's order, with its texts and labels."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,12 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from lopub.contract.attribute import NOT_APPLICABLE
+from lopub.contract.condition import Condition
 from lopub.contract.domain import Attribute, Binned, Boolean, ListOption, TickList
 from lopub.contract.domain import Question as Asked
 from lopub.contract.wording import Wording
 from lopub.inference.contrasts import AnswerSplit, has_order, n_answers
 from lopub.inference.joint import JointDistribution, interval
 from lopub.release.numbers import Statistic, shown_form
+from lopub.release.render.tables import among_asked
 from lopub.release.stages import Publication
 
 MOST_LISTED = 12
@@ -21,6 +24,8 @@ MOST_FOLDED = 500
 """Answers that are on the page at all; the file has all."""
 MOST_COLUMNS = 120
 """Of a histogram."""
+ABOVE, FROM_ON = "more than %s", "%s or more"
+"""An answer and all above it, of a number in bins and of another one."""
 WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
 """What stands for texts that no questionnaire labels."""
 
@@ -40,6 +45,8 @@ class AnswerShown:
     low: float | None
     high: float | None
     synthetic: float
+    among_asked: float | None
+    """Its share among those to whom the question applied; None where it was asked of all."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,15 @@ class QuestionShown:
         """The most frequent answer."""
         return max((one for one in self.answers if one.is_answer), key=lambda one: one.share, default=None)
 
+    @property
+    def has_lead(self) -> bool:
+        """Whether the interval of the most frequent answer lies above those of all others."""
+        first = self.leading
+        others = [one for one in self.answers if one.is_answer and one is not first]
+        return first is not None and all(
+            first.low is not None and one.high is not None and first.low > one.high for one in others
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Questionnaire:
@@ -136,8 +152,8 @@ class Questionnaire:
         """Some answers of an attribute in words: one of them, or all from one on."""
         label = self.label(split.attribute, split.texts[0])
         if isinstance(split.attribute, Binned) and split.is_upper:
-            return f"> {split.attribute.edges[split.codes[0]]}"
-        return f"≥ {label}" if split.is_upper and len(split.codes) > 1 else label
+            return self.translated(ABOVE) % split.attribute.edges[split.codes[0]]
+        return self.translated(FROM_ON) % label if split.is_upper and len(split.codes) > 1 else label
 
     def label(self, asked: Asked, text: str) -> str:
         """How an answer reads. text: of a candidate, or of an option of a list."""
@@ -167,12 +183,20 @@ class Questionnaire:
             text=self.wording.question(asked),
             language=self.wording.spoken(self.wording.question(asked), self.wording.own.question(asked)),
             kind="list" if is_list else "histogram" if drawn else "bars",
-            condition="" if asked.only_if is None else str(asked.only_if),
+            condition="" if asked.only_if is None else self._condition(asked.only_if),
             n_reports=None if fit.method == "given" else fit.n_reports,
             answers=tuple(self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)),
             statistics=statistics,
             is_binned=isinstance(asked, Binned),
         )
+
+    def _condition(self, condition: Condition) -> str:
+        """In words, with titles where the questionnaire has names."""
+        found = str(condition)
+        for name in sorted({one.field for one in condition.comparisons()}, key=len, reverse=True):
+            asked = next(one for one in self.publication.campaign.domain.questions if one.name == name)
+            found = re.sub(rf"(?<![\w/]){re.escape(name)}(?= is| includes)", f"“{self.wording.title_of(asked)}”", found)
+        return found
 
     def _answers(self, attribute: Attribute) -> list[AnswerShown]:
         marginal = self._marginals[attribute.name]
@@ -200,7 +224,8 @@ class Questionnaire:
         label, language = self._spoken(asked, text)
         low, high = (None, None) if np.isnan(error) else interval(share, error)
         value = text if language and text != label else ""
-        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic)
+        among = among_asked(self._marginals[asked.name], text) if isinstance(asked, Attribute) and is_answer else np.nan
+        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic, None if np.isnan(among) else among)
 
 
 def _statistic(row: Statistic) -> StatisticShown:

@@ -33,6 +33,8 @@ N_FIRST = 5
 """Dependences, and frequent answers, that stand on the first page."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
+FITTING = 0.9
+"""Share of counts within two standard deviations from which the model is said to fit."""
 SMALL_MISFIT = 1e-4
 """AVD between a clique's pairs and the estimated ones that nobody need care about."""
 
@@ -165,6 +167,16 @@ class ReportPage:
         return self.asked.questions[:MOST_QUESTIONS]
 
     @property
+    def is_drawn_by_lot(self) -> bool:
+        """Whether some reports do not speak of every question."""
+        return any((question.n_reports or 0) < self.publication.n_reports for question in self.questions)
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether an answer is called otherwise in the files."""
+        return any(answer.value for question in self.questions for answer in question.answers)
+
+    @property
     def n_left_out(self) -> int:
         """Questions that only the file has."""
         return len(self.asked.questions) - len(self.questions)
@@ -172,7 +184,8 @@ class ReportPage:
     @property
     def leading(self) -> list[tuple[QuestionShown, AnswerShown]]:
         """The most frequent answers to the first questions."""
-        found = [(question, question.leading) for question in self.questions if question.kind != "histogram"]
+        asked_of_all = (question for question in self.questions if question.kind != "histogram" and not question.condition)
+        found = [(question, question.leading) for question in asked_of_all]
         return [(question, answer) for question, answer in found if answer is not None][:N_FIRST]
 
     # ---- dependence
@@ -186,6 +199,16 @@ class ReportPage:
     def unsure(self) -> list[FindingShown]:
         """Dependences that the model has and that are not sure enough to be stated."""
         return [self._finding(one) for one in self.publication.findings.every if not one.is_stated]
+
+    @property
+    def half_width_digits(self) -> str:
+        """In percentage points."""
+        return f"{100 * self.figures['support']['median_half_width']:.1f}"
+
+    @property
+    def fits(self) -> bool:
+        """Whether about as many counts are as predicted as should be."""
+        return bool(self.figures["fit"]["share_within_two_deviations"] >= FITTING)
 
     @property
     def false_share(self) -> float:
@@ -233,7 +256,7 @@ class ReportPage:
         place = {position: at for at, position in enumerate(self._drawn)}
         values = np.full((len(place), len(place)), np.nan)
         for a, b in publication.graph.edges:
-            if (a, b) in publication.pairs and a in place and b in place:
+            if {(a, b)} <= publication.pairs.keys() & publication.graph.strengths.keys() and {a, b} <= place.keys():
                 values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[a, b].mutual_information()
         if np.isnan(values).all():
             return ""
@@ -244,7 +267,8 @@ class ReportPage:
     def network(self) -> str:
         """The dependences that the model keeps, drawn; those that are stated in full."""
         publication, place = self.publication, {position: at for at, position in enumerate(self._drawn)}
-        kept = {(place[a], place[b]): gain for (a, b), gain in publication.dependences.items() if {a, b} <= place.keys()}
+        found = {edge: gain for edge, gain in publication.dependences.items() if edge in publication.graph.strengths}
+        kept = {(place[a], place[b]): gain for (a, b), gain in found.items() if {a, b} <= place.keys()}
         if not kept:
             return ""
         stated = {frozenset(one.names) for one in publication.findings.stated}

@@ -88,8 +88,19 @@ def _marginals(publication: Publication) -> bytes:
         synthetic = publication.synthetic.counts(marginal.names) / len(publication.synthetic)
         for (values, probability, error), made in zip(marginal.rows(), synthetic.tolist(), strict=True):
             low, high = interval(probability, error) if not np.isnan(error) else (np.nan, np.nan)
-            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports])
-    return _csv(["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports"], rows)
+            among = among_asked(marginal, values[0])
+            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports, among])
+    head = ["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports", "among_asked"]
+    return _csv(head, rows)
+
+
+def among_asked(marginal: JointDistribution, text: str) -> float:
+    """The share of an answer among those to whom the question applied; NaN where that is everybody, or nobody."""
+    attribute = marginal.attributes[0]
+    absent = attribute.not_applicable_index
+    if absent is None or text == attribute.texts[absent] or not marginal.probabilities[absent] < 1:
+        return float("nan")
+    return float(marginal.probabilities[attribute.texts.index(text)] / (1 - marginal.probabilities[absent]))
 
 
 def _pairs(joints: Iterable[JointDistribution]) -> bytes:

@@ -1,13 +1,13 @@
 """Records that keep a questionnaire's rules: as codes of a table, and one by one as people answer them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.domain import NOT_APPLICABLE, Domain, TickList, Value
+from lopub.contract.domain import NOT_APPLICABLE, Domain, Question, TickList, Value
 from lopub.errors import DomainError, all_of
-from lopub.laws.questionnaire import Codes, columns_of, contradictions, holding
+from lopub.laws.questionnaire import Codes, Rows, columns_of, contradictions, holding
 
 N_ROWS = 3
 """Records that a message names."""
@@ -36,10 +36,37 @@ def ruled(codes: Codes, domain: Domain, where: str) -> Codes:
             empty = (codes[:, columns] == question.missing_index) & ~applies[:, None]
             codes[:, columns] = np.where(empty, question.not_applicable_index, codes[:, columns])
     if wrong := contradictions(domain, codes):
-        said = "is answered where it does not apply, is not where it does, or is ticked as it must not be"
-        mistakes = [f"{records_named(np.flatnonzero(rows))}: {name!r} {said}" for name, rows in wrong.items()]
+        asked = {question.name: question for question in domain.questions}
+        kinds = ((name, said, rows) for name in wrong for said, rows in _kinds(domain, asked[name], codes, wrong[name]))
+        mistakes = [f"{records_named(np.flatnonzero(rows))}: {name!r} {said}" for name, said, rows in kinds]
         raise DomainError(all_of(mistakes, where))
     return codes
+
+
+def _kinds(domain: Domain, question: Question, codes: Codes, wrong: Rows) -> Iterator[tuple[str, Rows]]:
+    """What is wrong with the answers to a question, and in which records; each record is told of once."""
+    own = codes[:, columns_of(domain, question)]
+    for said, rows in _contradicted(domain, question, codes, own):
+        if (held := rows & wrong).any():
+            yield said, held
+            wrong = wrong & ~held
+    if wrong.any():
+        yield "is answered in part", wrong
+
+
+def _contradicted(domain: Domain, question: Question, codes: Codes, own: Codes) -> Iterator[tuple[str, Rows]]:
+    if question.only_if is not None:
+        absent = (own == question.not_applicable_index).any(axis=1)
+        applies = holding(domain, question.only_if, codes)
+        yield "is answered, but does not apply", ~applies
+        yield "applies, but is not answered", applies & absent
+    if isinstance(question, TickList):
+        n_ticked = (own == 1).sum(axis=1)
+        if question.most:
+            yield f"has more than {question.most} ticks", n_ticked > question.most
+        if question.none:
+            yield f"has {question.none!r} ticked beside others", n_ticked > 1
+            yield f"has no tick, not even {question.none!r}", n_ticked == 0
 
 
 def records_named(rows: NDArray[np.int64]) -> str:

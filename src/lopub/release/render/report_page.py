@@ -154,10 +154,11 @@ class ReportPage:
 
     @property
     def certainty_digits(self) -> str:
-        """In per cent, with as many digits as it takes not to say 100."""
-        value = self.figures["privacy"]["certainty_from_half"]
-        digits = next((digits for digits in range(1, 16) if float(f"{100 * value:.{digits}f}") < 100), 15)
-        return f"{100 * value:.{digits}f}"
+        """In per cent, rounded up, with as many digits as it takes not to say 100."""
+        value = 100 * self.figures["privacy"]["certainty_from_half"]
+        ups = ((digits, math.ceil(value * 10**digits) / 10**digits) for digits in range(1, 13))
+        digits, shown = next((found for found in ups if found[1] < 100), (15, value))
+        return f"{shown:.{digits}f}"
 
     # ---- what people answered
 

@@ -44,10 +44,13 @@ def mechanism_in_words(campaign: Campaign) -> str:
 
 def abstract(publication: Publication) -> str:
     """What the publication is, in two sentences."""
+    told = "reports that were randomized on each person's own device"
+    if publication.origin.is_simulated:
+        told = "simulated reports (a program played the people, from a table that somebody had, which protects nobody)"
     return (
         f"A synthetic table of {len(publication.synthetic):,} records with {len(publication.campaign.domain)} attributes, and the"
-        f" estimates that it rests on, made from {publication.n_reports:,} reports that were randomized on each person's own"
-        f" device (local differential privacy, epsilon {shown_epsilon(publication.campaign)}). No record belongs to a person."
+        f" estimates that it rests on, made from {publication.n_reports:,} {told}"
+        f" (local differential privacy, epsilon {shown_epsilon(publication.campaign)}). No record belongs to a person."
     )
 
 

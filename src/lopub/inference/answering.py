@@ -31,7 +31,7 @@ def answered(basis: Basis, asked: Question, contrast: Probabilities, condition: 
     if sum(part.n_reports for part in parts) >= FEWEST:
         whole = pooled(parts, asked.groupings, contrast)
         beside = next((part.beside for part in parts if part.beside), "")
-        return DirectGrounds(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside)
+        return DirectGrounds(whole, whole.n_reports, _aside(basis, asked, whole, condition), beside, possible_of(basis, asked))
     if len(asked.clique) == 1:
         return why
     return _modelled(basis, asked, why)
@@ -74,7 +74,16 @@ def _modelled(basis: Basis, asked: Question, why: str) -> Grounds | str:
     joint = merged(whole.joint, into)
     apart = "" if whole.covered else " what no report covers together is taken as independent given the rest, and"
     found = Fitted(joint, covariance.reshape(joint.size, joint.size), whole.covered)
-    return ModelGrounds(found, basis.n_touching(asked.clique), f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}")
+    reason = f"{why}, so{apart} pairs are joined by maximum entropy, {VALID}"
+    return ModelGrounds(found, basis.n_touching(asked.clique), reason, possible_of(basis, asked))
+
+
+def possible_of(basis: Basis, asked: Question) -> Probabilities | None:
+    """Which cells of classes the questionnaire lets people be in; None where it rules out none."""
+    if (mask := basis.agreement.mask(asked.clique)) is None:
+        return None
+    possible = (merged(mask.astype(np.float64), asked.groupings) > 0).astype(np.float64)
+    return None if possible.all() else possible
 
 
 def _pieces(basis: Basis, asked: Question, groupings: Groupings) -> list[Piece]:

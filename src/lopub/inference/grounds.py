@@ -34,21 +34,53 @@ class Grounds(ABC):
     def shares(self) -> Probabilities:
         """Of the cells, none negative."""
 
-    @abstractmethod
+    possible: Probabilities | None
+    """One for each cell that people can be in, zero for each that the questionnaire rules out; None where it rules out none."""
+
     def share(self, weights: Probabilities) -> Estimate:
         """A probability."""
+        return self._certain(weights, None) or self._share(self._kept(weights))
 
-    @abstractmethod
     def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
         """A conditional probability."""
+        return self._certain(both, condition) or self._share_among(self._kept(both), self._kept(condition))
 
-    @abstractmethod
     def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         """Any other ratio of sums, such as a mean."""
+        return self._ratio(self._kept(numerator), self._kept(denominator))
 
-    @abstractmethod
     def is_known(self, condition: Probabilities) -> bool:
         """Whether a condition's probability is far enough above zero to be divided by."""
+        return self._is_known(self._kept(condition))
+
+    def rules_out(self, condition: Probabilities) -> bool:
+        """Whether nobody who keeps to the questionnaire has a condition."""
+        return not self._kept(condition).any()
+
+    def _kept(self, weights: Probabilities) -> Probabilities:
+        """Without the cells that are ruled out: nobody is in them, so that their estimates are noise."""
+        return weights if self.possible is None else weights * self.possible
+
+    def _certain(self, weights: Probabilities, condition: Probabilities | None) -> Estimate | None:
+        """The answer where the questionnaire gives it: nobody, or everybody."""
+        if self.possible is None:
+            return None
+        kept, whole = self._kept(weights), self._kept(np.ones_like(weights) if condition is None else condition)
+        if not kept.any():
+            return Estimate(0.0, 0.0, 0.0, 0.0)
+        return Estimate(1.0, 0.0, 1.0, 1.0) if np.array_equal(kept, whole) else None
+
+    @abstractmethod
+    def _share(self, weights: Probabilities) -> Estimate: ...
+
+    @abstractmethod
+    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate: ...
+
+    @abstractmethod
+    def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate: ...
+
+    @abstractmethod
+    def _is_known(self, condition: Probabilities) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +91,23 @@ class DirectGrounds(Grounds):
     n_reports: int
     aside: Aside = ratios.NOTHING_ASIDE
     reason: str = ""
+    possible: Probabilities | None = None
     how: ClassVar[How] = "direct"
 
     @property
     def shares(self) -> Probabilities:
         return self.pooled.chances
 
-    def share(self, weights: Probabilities) -> Estimate:
+    def _share(self, weights: Probabilities) -> Estimate:
         return ratios.share(self.pooled, weights)
 
-    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
         return ratios.share_among(self.pooled, both, condition, self.aside)
 
-    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+    def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         return ratios.ratio(self.pooled, numerator, denominator, self.aside)
 
-    def is_known(self, condition: Probabilities) -> bool:
+    def _is_known(self, condition: Probabilities) -> bool:
         return ratios.is_known(self.pooled, condition, self.aside)
 
 
@@ -85,6 +118,7 @@ class ModelGrounds(Grounds):
     fitted: Fitted
     n_reports: int
     reason: str
+    possible: Probabilities | None = None
     how: ClassVar[How] = "model"
 
     @property
@@ -94,20 +128,22 @@ class ModelGrounds(Grounds):
     def _covariance(self, first: Probabilities, other: Probabilities) -> float:
         return float(first.reshape(-1) @ self.fitted.covariance @ other.reshape(-1))
 
-    def share(self, weights: Probabilities) -> Estimate:
+    def _share(self, weights: Probabilities) -> Estimate:
+        if self.possible is not None:
+            return self._share_among(weights, self.possible)  # the model has some mass where nobody can be
         value = float((weights * self.shares).sum())
         return _on_log_odds(value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))))
 
-    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
-        found = self.ratio(both, condition)
+    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        found = self._ratio(both, condition)
         return _on_log_odds(found.value, found.standard_error)
 
-    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+    def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         a, b = float((numerator * self.shares).sum()), float((denominator * self.shares).sum())
         aa, bb = self._covariance(numerator, numerator), self._covariance(denominator, denominator)
         return fieller(a, b, aa, self._covariance(numerator, denominator), bb)
 
-    def is_known(self, condition: Probabilities) -> bool:
+    def _is_known(self, condition: Probabilities) -> bool:
         error = np.sqrt(max(self._covariance(condition, condition), 0.0))
         return bool((condition * self.shares).sum() > ratios.LEAST_CONDITION * error)
 
@@ -130,22 +166,23 @@ class TreeGrounds(Grounds):
     joint: Probabilities
     n_reports: int
     reason: str
+    possible: Probabilities | None = None
     how: ClassVar[How] = "model"
 
     @property
     def shares(self) -> Probabilities:
         return self.joint
 
-    def share(self, weights: Probabilities) -> Estimate:
+    def _share(self, weights: Probabilities) -> Estimate:
         return _without_interval(float((weights * self.joint).sum()))
 
-    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
-        return self.ratio(both, condition)
+    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+        return self._ratio(both, condition)
 
-    def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
+    def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         return _without_interval(float((numerator * self.joint).sum() / (denominator * self.joint).sum()))
 
-    def is_known(self, condition: Probabilities) -> bool:
+    def _is_known(self, condition: Probabilities) -> bool:
         return float((condition * self.joint).sum()) > 0
 
 

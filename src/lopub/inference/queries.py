@@ -122,7 +122,7 @@ class Asking(ABC):
         if isinstance(found, str):
             return _refused(text, asked, found)
         if condition is not None and not found.is_known(condition):
-            return _refused(text, asked, _why_unknown(condition), found.n_reports)
+            return _refused(text, asked, _why_unknown(found, condition), found.n_reports)
         told = tell(found)
         return _answer(text, asked, found, told) if np.isfinite(told.value) else _refused(text, asked, BEYOND, found.n_reports)
 
@@ -154,12 +154,16 @@ class Asking(ABC):
 
 
 TOO_RARE = "the condition's probability is within three standard errors of zero, so that nothing can be said about such people"
+BY_THE_RULES = "people kept to the questionnaire, which leaves no other answer"
+IMPOSSIBLE = "the questionnaire rules the condition out, so that nobody has it"
 CONTRADICTORY = "the condition contradicts itself, so that nobody has it"
 BEYOND = "it lies in a bin without an end, of which nothing more is known"
 
 
-def _why_unknown(condition: Probabilities) -> str:
-    return TOO_RARE if condition.any() else CONTRADICTORY
+def _why_unknown(found: Grounds, condition: Probabilities) -> str:
+    if not condition.any():
+        return CONTRADICTORY
+    return IMPOSSIBLE if found.rules_out(condition) else TOO_RARE
 
 
 def _among(given: str | None) -> str:
@@ -189,7 +193,7 @@ def _answer(text: str, asked: Question, found: Grounds, told: Estimate) -> Answe
         n_reports=found.n_reports,
         how=found.how,
         reason=found.reason,
-        assumptions=asked.assumptions,
+        assumptions=(*asked.assumptions, *([BY_THE_RULES] if found.possible is not None and told.low == told.high else [])),
     )
 
 
@@ -206,7 +210,7 @@ def _cell(
     if given is None:
         return _answer(text, asked, found, found.share(weights))
     if not found.is_known(whole):
-        return _refused(text, asked, _why_unknown(whole), found.n_reports)
+        return _refused(text, asked, _why_unknown(found, whole), found.n_reports)
     return _answer(text, asked, found, found.share_among(weights, whole))
 
 

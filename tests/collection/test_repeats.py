@@ -15,6 +15,7 @@ from lopub.collection.batch.repeats import later_ones, same_strings, shared_keys
 from lopub.collection.batch.report_files import framed_bytes
 from lopub.collection.counts import count
 from lopub.collection.engines import FileSource, LocalEngine, count_source
+from lopub.collection.origin import PLAIN
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import Report
 from lopub.errors import Reason
@@ -68,7 +69,9 @@ def test_a_parquet_file_with_repetitions_in_several_blocks_is_read_once(
 def test_estimates_and_publications_do_not_know_how_often_or_in_which_order_reports_came(tmp_path: Path):
     campaign = make_campaign(people.DOMAIN, Terms(name="repeats"), CampaignRequest(epsilon=4))
     codes = np.random.default_rng(1).integers(0, 2, (400, 2))
-    batch = simulate(Dataset(people.DOMAIN, codes), campaign, seed=1)
+    batch = replace(
+        simulate(Dataset(people.DOMAIN, codes), campaign, seed=1), origin=PLAIN
+    )  # frames do not tell where they are from
     order = np.random.default_rng(1).permutation(2 * len(batch)) % len(batch)
     (tmp_path / "mixed").write_bytes(framed_bytes(batch[order]))
     read = ReportBatch.load(tmp_path / "mixed", campaign)

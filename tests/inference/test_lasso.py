@@ -1,5 +1,7 @@
 """The paper's Lasso and hybrid as they are, and what counts alone are enough for."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from test_estimation import DOMAIN, WISHES, batch_of, people
@@ -60,9 +62,9 @@ def _with_the_papers_lengths(domain: Domain, monkeypatch: pytest.MonkeyPatch) ->
     with the weight that its own filters have."""
     original = bloom.BloomChannel
 
-    def channel(block: tuple[Categorical, ...], n_bits: int, n_hashes: int, units: int, salt: str) -> bloom.BloomChannel:
+    def channel(block: tuple[Categorical, ...], n_bits: int, n_hashes: int, *noise: Any) -> bloom.BloomChannel:
         filters = list(FILTERS[block[0].name].values())
-        return original(block, len(filters[0]), filters[0].count("1"), units, salt)
+        return original(block, len(filters[0]), filters[0].count("1"), *noise)
 
     monkeypatch.setattr(bloom, "BloomChannel", channel)
     return make_campaign(domain, Terms(name="alumni"), CampaignRequest(flip_probability=0.5, n_bits=4, n_hashes=2))

@@ -98,6 +98,7 @@ class ReportBatch(Shown):
             views=self.views,
             view_index=self.view_index[rows],
             payloads=self.payloads[rows],
+            origin=Origin(self.origin.is_simulated),
         )
 
     def of_round(self, name: str | int) -> Self:
@@ -193,7 +194,8 @@ class ReportBatch(Shown):
         kept = np.ones(len(self), dtype=bool)
         kept[later] = False
         refused = Counter(self.refused) + Counter({Reason.CONFLICT: int((~same).sum())})
-        return replace(self[kept], refused=dict(refused), n_repeated=self.n_repeated + int(same.sum()))
+        n_repeated = self.n_repeated + int(same.sum())
+        return replace(self[kept], refused=dict(refused), n_repeated=n_repeated, origin=self.origin)
 
     # ---- hashes of ids
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -10,12 +9,16 @@ Counts = NDArray[np.int64]
 
 def lower_probability(hits: Counts, n: int, alpha: float) -> Numbers:
     """Below the true probability with a chance of at least 1 - alpha."""
+    from scipy.special import betaincinv  # takes a while to load, which commands that do not need it need not wait for
+
     k = hits.astype(float)
     return np.where(hits > 0, betaincinv(np.maximum(k, 1), n - k + 1, alpha), 0.0)
 
 
 def upper_probability(hits: Counts, n: int, alpha: float) -> Numbers:
     """Above the true probability with a chance of at least 1 - alpha."""
+    from scipy.special import betaincinv
+
     k = hits.astype(float)
     return np.where(hits < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - alpha), 1.0)
 

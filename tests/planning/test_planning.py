@@ -396,7 +396,8 @@ def test_the_least_epsilon_is_what_the_command_gives(draft: Path):
 
 def test_important_attributes_are_weighted(draft: Path):
     plain, weighted = (
-        json.loads(run(draft, "--people", 3000, "--epsilon", 2, "--json", *more).stdout) for more in ([], ["--important", "a2"])
+        json.loads(run(draft, "--people", 3000, "--epsilon", 2, "--goal", "shares", "--json", *more).stdout)
+        for more in ([], ["--important", "a2"])
     )
     assert weighted["error"] > plain["error"]  # a2 is the largest
     assert isinstance(run(draft, "--people", 3000, "--epsilon", 2, "--important", "b").exception, DomainError)

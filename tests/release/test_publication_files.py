@@ -170,7 +170,7 @@ def test_counts_have_the_slots_of_their_reports_in_the_manifest(tmp_path: Path):
     days = replace(batch, slots=np.arange(20_000, 20_500, dtype=np.uint32))
     publish(count(days[:100]) + count(days[100:]), rows=10).save(tmp_path / "out")
     reports = json.loads((tmp_path / "out" / "manifest.json").read_text())["reports"]
-    told = {"withdrawn": 0, "simulated": False}
+    told = {"withdrawn": 0, "simulated": True}
     assert reports == {"accepted": 500, "refused": {}, "first_slot": 20_000, "last_slot": 20_499, **told}
 
 

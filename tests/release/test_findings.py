@@ -2,6 +2,7 @@
 
 import csv
 import math
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,8 +15,11 @@ from lopub.collection.progress import silent
 from lopub.contract.domain import Categorical, Domain
 from lopub.contract.view import AllAttributes
 from lopub.inference import Study
+from lopub.inference.contrasts import contrast_of
 from lopub.inference.independence import independence_gain
+from lopub.inference.ratios import Estimate
 from lopub.model.dependence import gain_graph, least_gain
+from lopub.release import findings
 from lopub.release.findings import FALSE_STATEMENTS, findings_of
 
 
@@ -51,6 +55,8 @@ def test_marginals_that_a_pair_knows_better_are_no_finding():
     assert sum(gain >= least for gain in gains.values()) >= 3  # they would be stated
     found = findings_of(study, graph, pairs, silent)
     assert len(found.every) == len(graph.edges)
+    assert found.least is not None
+    assert all(one.gain < found.least for one in found.every)  # by the gain alone, before anything has to be shown
     assert not found.stated
 
 
@@ -101,6 +107,22 @@ def test_what_is_stated_is_what_there_is(published: Publication):
     group, answer = np.isin(codes[:, 0], contrast.group.codes), np.isin(codes[:, 1], contrast.answer.codes)
     assert contrast.within.low < answer[group].mean() < contrast.within.high
     assert contrast.outside.low < answer[~group].mean() < contrast.outside.high
+
+
+@pytest.mark.parametrize("shown", [None, (0.2, 0.5), (0.4, 0.6)])
+def test_what_cannot_be_shown_is_not_stated(monkeypatch: pytest.MonkeyPatch, shown: tuple[float, float] | None):
+    """However large its gain: without a contrast, or where the intervals of its two shares overlap on either side."""
+    study = study_of(pair_people(), epsilon=6)
+    pairs = {(0, 1): study.joint_of((0, 1))}
+    graph = gain_graph(4, {(0, 1): pairs[0, 1].fit.gain or 0.0})
+    contrast = contrast_of(study, pairs[0, 1])
+    assert contrast is not None and contrast.is_clear and findings_of(study, graph, pairs, silent).stated
+    unclear = (
+        None if shown is None else replace(contrast, within=Estimate(0.45, 0.1, *shown), outside=Estimate(0.45, 0.1, 0.3, 0.5))
+    )
+    monkeypatch.setattr(findings, "contrast_of", lambda study, joint: unclear)
+    found = findings_of(study, graph, pairs, silent)
+    assert found.least is not None and found.every[0].gain > found.least and not found.stated
 
 
 def test_findings_are_in_a_file_and_come_back(published: Publication, tmp_path: Path):

@@ -63,11 +63,6 @@ def figure(svg: str, caption: str) -> str:
     return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def folded(summary: str, html: str) -> str:
-    """Something long that is opened on request; on paper it is open."""
-    return f"<details><summary>{escape(summary)}</summary>{html}</details>"
-
-
 def table(
     caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, numeric: Sequence[int] = (), unseen: bool = False
 ) -> str:
@@ -95,11 +90,6 @@ def bars(first: float, second: float, most: float) -> str:
     """Two bars, one over the other, for the eye alone: the numbers stand in the columns beside them."""
     widths = [100 * value / most if most > 0 else 0.0 for value in (first, second)]
     return f'<span class="a" style="width:{widths[0]:.1f}%"></span><span class="b" style="width:{widths[1]:.1f}%"></span>'
-
-
-def in_language(text: str, tag: str) -> str:
-    """A text in a language that need not be the page's, in whichever direction it runs."""
-    return f'<bdi lang="{escape(tag)}">{escape(text)}</bdi>'
 
 
 def text_of(value: str) -> str:

@@ -19,6 +19,7 @@ from lopub.cli import (
     evaluate,
     export,
     import_reports,
+    page,
     plan,
     publish,
     query,
@@ -52,6 +53,7 @@ app.command()(reproduce.reproduce)
 app.command()(serve.serve)
 app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
+app.command()(page.page)
 app.command("import")(import_reports.import_reports)
 app.command()(export.export)
 app.command()(backup.backup)

@@ -1,0 +1,18 @@
+// The client, which a script of its own has brought: its hash can be compared without this page.
+
+import type * as Client from "../src/index";
+
+declare global {
+  // eslint-disable-next-line no-var
+  var lopub: typeof Client;
+}
+
+export type { Answers, Campaign, ClientStore, Question, Report } from "../src/index";
+export type LopubClient = InstanceType<typeof Client.Client>;
+
+/** What the page reads of a campaign's own bytes, beside what the client says of it. */
+export interface Raw {
+  readonly schema: { readonly fields: readonly { readonly name: string; readonly period?: string }[] };
+  readonly mechanism: { readonly name: string };
+  readonly schedule?: { readonly repeat?: { readonly every_days: number; readonly rounds: number; readonly take_part: number; readonly mode: string } | "once" };
+}

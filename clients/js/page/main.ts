@@ -1,0 +1,263 @@
+// The page on which a person takes part: what is asked and what it means, the questions, what would leave the device, and then sending.
+
+import { applying } from "./applying";
+import type { Answers, Campaign, LopubClient, Raw, Report } from "./client";
+import { controlOf, type Control } from "./controls";
+import { h, type Child } from "./dom";
+import { introduction, trust } from "./introduction";
+import { clientOf, collectorUrl, copying, holding, isPreview, loaded, persisted, remember, remembered, timeOf, Unavailable } from "./place";
+import { reportIn, saveReceipt } from "./receipt";
+import { lifetimeOf } from "./rounds";
+import { Shown, type Own } from "./showing";
+import { chosenLanguage, directionOf, Wording } from "./wording";
+import { wordsIn, type Words } from "./words";
+
+const RETRY_SECONDS = 20;
+const PATIENCE = { seconds: 20, attempt: 10 };
+
+class Page {
+  private wording: Wording;
+  private words: Words;
+  private readonly client: LopubClient;
+  private controls: Control[] = [];
+  private report?: Report;
+  private own: Own;
+  private answers?: Answers;
+  private isKept = false;
+  private nCopies = 0;
+  private nNamed = 0;
+  private retry?: number;
+  private readonly status = h("p", { class: "status", role: "status", tabindex: -1 });
+
+  constructor(private readonly main: HTMLElement, private readonly campaign: Campaign, private readonly raw: Raw) {
+    this.client = clientOf(campaign);
+    const { terms } = campaign;
+    this.wording = new Wording(campaign, raw, chosenLanguage(navigator.languages, [terms.language, ...terms.translations.keys()]));
+    this.words = this.wording.words;
+  }
+
+  async begin(): Promise<void> {
+    const { words } = this;
+    try {
+      this.report = await this.client.kept();
+    } catch (error) {
+      return this.render(h("p", { class: "alert", role: "alert" }, this.sentence(error)));
+    }
+    if (this.report) return this.showReport();
+    const time = timeOf(this.campaign), { schedule } = this.campaign.terms;
+    if (time) return this.render(h("p", { class: "alert", role: "alert" }, time < 0 ? words.early(this.wording.date(schedule!.opens)) : words.over(this.wording.date(schedule!.closes))), this.fromReceipt());
+    this.render(this.form(), trust(this.wording), this.fromReceipt());
+  }
+
+  private render(...parts: Child[]): void {
+    const { wording } = this, root = document.documentElement;
+    root.lang = wording.language;
+    root.dir = directionOf(wording.language);
+    document.title = wording.title;
+    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.raw, !!this.report), ...parts].filter((part): part is Node => !!part));
+    this.main.dataset.stage = this.report ? remembered() || "drawn" : "asking";
+  }
+
+  /** A choice of language, where there is one; what was answered stays answered. */
+  private languages(): Child {
+    const { languages, language } = this.wording;
+    if (languages.length < 2) return null;
+    const named = (tag: string): string => new Intl.DisplayNames([tag], { type: "language" }).of(tag) ?? tag;
+    const select = h("select", { change: () => this.speak(select.value) }, ...languages.map((tag) => h("option", { value: tag, lang: tag, selected: tag === language }, named(tag))));
+    return h("label", { class: "languages" }, this.words.language, " ", select);
+  }
+
+  private speak(language: string): void {
+    const before = this.controls;
+    this.wording = new Wording(this.campaign, this.raw, language);
+    this.words = this.wording.words;
+    if (this.report) return this.showReport();
+    void this.begin().then(() => {
+      before.forEach(({ element }, i) => copyFields(element, this.controls[i].element));
+      this.main.querySelector<HTMLElement>(".languages select")?.focus();
+    });
+  }
+
+  // ---- asking
+
+  private form(): HTMLElement {
+    const { words, campaign } = this, summary = h("p", { class: "error", role: "alert", hidden: true });
+    const update = (): void => {
+      const seen = applying(campaign, (question) => this.controls.find((control) => control.question === question)!.answer());
+      for (const { element, question } of this.controls) element.hidden = !seen.has(question);
+    };
+    this.controls = campaign.domain.questions.map((question) => controlOf(question, this.wording, update));
+    update();
+    const submit = (event: Event): void => {
+      event.preventDefault();
+      const wrong = this.controls.filter((control) => !control.element.hidden && !control.check());
+      summary.hidden = !wrong.length;
+      summary.textContent = wrong.length ? words.mistakes(wrong.length) : "";
+      if (wrong.length) wrong[0].focus();
+      else void this.draw(summary, button);
+    };
+    const button = h("button", { type: "submit", class: "main" }, words.draw);
+    return h("form", { class: "asking", submit, autocomplete: "off", novalidate: true }, h("h2", {}, words.answering), h("p", { class: "staying" }, words.staying),
+      ...this.controls.map(({ element }) => element), summary, h("div", { class: "act" }, button, h("p", { class: "hint" }, words.drawNote)));
+  }
+
+  private async draw(alert: HTMLElement, button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    const given = this.controls.filter(({ element }) => !element.hidden).map(({ question, answer }) => [question.name, answer()]);
+    try {
+      this.answers = Object.fromEntries(given) as Answers;
+      const { attributes } = this.campaign.domain, codes = this.campaign.domain.indices(this.answers);
+      this.isKept = await persisted();
+      this.report = await this.client.encode(this.answers);
+      this.own = new Map(attributes.map(({ name }, i) => [name, codes[i]]));
+      this.showReport();
+    } catch (error) {
+      this.answers = undefined;
+      alert.textContent = this.sentence(error);
+      alert.hidden = button.disabled = false;
+    }
+  }
+
+  // ---- showing
+
+  private showReport(): void {
+    const progress = remembered();
+    this.render(progress === "sent" || progress === "withdrawn" ? this.ended(progress) : this.review(), trust(this.wording));
+    this.main.querySelector<HTMLElement>("h2.step")?.focus();
+    if (progress === "agreed") void this.send();
+  }
+
+  private shown(): Shown {
+    return new Shown(this.campaign, this.raw, this.wording, this.own);
+  }
+
+  private review(): HTMLElement {
+    const { words, report } = this, shown = this.shown();
+    return h("section", { class: "leaving" }, h("h2", { class: "step", tabindex: -1 }, words.leaving), h("p", {}, this.own ? words.leavingNote : words.leavingGone),
+      shown.sides(report!), shown.sureness(report!, lifetimeOf(this.campaign)), this.dice(shown), this.sendBox());
+  }
+
+  /** Copies: drawn anew by a client that keeps nothing, from the answers that are still on the page. */
+  private dice(shown: Shown): Child {
+    const { words, answers } = this;
+    if (!answers) return null;
+    const table = h("div", { class: "copy", role: "status" }), roll = async (): Promise<void> => {
+      const copy = await copying(this.campaign).encode(answers);
+      this.nCopies++;
+      this.nNamed += +shown.namesOwn(copy);
+      table.replaceChildren(h("h4", {}, words.copy(this.nCopies)), ...shown.inWords(copy).filter((part): part is Node => !!part),
+        ...(shown.canName(copy) ? [h("p", { class: "tally" }, words.copies(this.nNamed, this.nCopies))] : []));
+    };
+    return h("section", { class: "dice" }, h("p", { class: "hint" }, words.againNote), h("button", { type: "button", class: "again", click: () => void roll() }, words.again), table);
+  }
+
+  private sendBox(): HTMLElement {
+    const { words, wording } = this, { consent } = wording;
+    const button = h("button", { type: "button", class: "main send", disabled: isPreview, click: () => void this.send() }, words.send);
+    this.status.textContent = isPreview ? words.preview : "";
+    return h("div", { class: "act" }, consent && h("div", { class: "consent" }, h("h3", {}, words.agreeTitle), h("p", {}, consent)), button, this.receiptButton(), this.status,
+      h("p", { class: "hint" }, this.isKept ? words.persisted : words.volatile));
+  }
+
+  private receiptButton(): HTMLElement {
+    return h("button", { type: "button", class: "receipt", click: () => saveReceipt(this.campaign, collectorUrl, this.report!) }, this.words.receipt);
+  }
+
+  // ---- sending
+
+  private async send(): Promise<void> {
+    clearTimeout(this.retry);
+    const { words, status } = this, button = this.main.querySelector<HTMLButtonElement>("button.send")!;
+    if (isPreview) return;
+    button.disabled = true;
+    this.main.dataset.stage = "agreed";
+    remember("agreed");
+    status.textContent = words.sending;
+    try {
+      await this.client.send(collectorUrl, { patience: PATIENCE });
+      remember("sent");
+      this.showReport();
+    } catch (error) {
+      const isLater = error instanceof lopub.TryLater;
+      status.textContent = isLater ? words.waiting : this.sentence(error);
+      button.disabled = false;
+      if (isLater) this.retry = setTimeout(() => void this.send(), 1000 * RETRY_SECONDS);
+      else remember("");
+    }
+  }
+
+  /** Try again at once where the network has come back. */
+  online(): void {
+    if (this.main.dataset.stage === "agreed" && this.retry !== undefined) void this.send();
+  }
+
+  private ended(progress: "sent" | "withdrawn"): HTMLElement {
+    const { words, status } = this, isSent = progress === "sent";
+    const withdraw = h("button", { type: "button", class: "withdraw", click: () => void this.withdraw(this.client, withdraw) }, words.withdraw);
+    status.textContent = "";
+    return h("section", { class: "ended" }, h("h2", { class: "step", tabindex: -1 }, isSent ? words.sent : words.withdrawn), isSent && h("p", {}, words.sentNote),
+      isSent && h("div", { class: "act" }, this.receiptButton(), withdraw, status, h("p", { class: "hint" }, words.withdrawNote, " ", this.isKept ? words.persisted : words.volatile)),
+      h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
+  }
+
+  private async withdraw(client: LopubClient, button: HTMLButtonElement, status = this.status): Promise<void> {
+    button.disabled = true;
+    status.textContent = this.words.withdrawing;
+    try {
+      await client.withdraw(collectorUrl, { patience: PATIENCE });
+      if (client === this.client) {
+        remember("withdrawn");
+        this.showReport();
+      } else status.textContent = this.words.withdrawn;
+    } catch (error) {
+      status.textContent = this.sentence(error);
+      button.disabled = false;
+    }
+  }
+
+  private fromReceipt(): Child {
+    if (isPreview) return null;
+    const { words } = this, status = h("p", { class: "status", role: "status" }), file = h("input", { type: "file", accept: "application/json,.json" });
+    const button = h("button", { type: "button", class: "withdraw", click: async () => {
+      const report = file.files?.[0] && (await reportIn(file.files[0], this.campaign));
+      if (report) await this.withdraw(holding(this.campaign, report), button, status);
+      else status.textContent = words.badReceipt;
+    } }, words.withdraw);
+    return h("details", { class: "other" }, h("summary", {}, words.fromReceipt), h("label", { class: "file" }, words.chooseReceipt, " ", file), button, status);
+  }
+
+  /** One sentence about what went wrong. It never has an answer in it: no message of the client does, and none of these is shown. */
+  private sentence(error: unknown): string {
+    const { words } = this;
+    if (error instanceof lopub.StoreError) return words.noStore;
+    if (error instanceof lopub.ReportRejected) return words.rejected(error.reason);
+    if (error instanceof lopub.TryLater) return words.waiting;
+    if (error instanceof lopub.CollectorError) return error.message.includes("(409)") ? words.closed : words.refused;
+    return words.failed;
+  }
+}
+
+/** What was answered in one language, in another: the same fields in the same order. */
+function copyFields(from: Element, to: Element): void {
+  const old = [...from.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")];
+  [...to.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")].forEach((field, i) => {
+    if (field instanceof HTMLInputElement && /radio|checkbox/.test(field.type)) field.checked = (old[i] as HTMLInputElement).checked;
+    else field.value = old[i].value;
+    if (field.value !== "" || "checked" in field) for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+  });
+}
+
+async function start(main: HTMLElement): Promise<void> {
+  const words = wordsIn(chosenLanguage(navigator.languages, ["en", "de"])), said = main.querySelector(".told") ?? main.appendChild(h("p", { class: "told", role: "status" }));
+  said.replaceChildren(words.loading);
+  try {
+    const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw);
+    addEventListener("online", () => page.online());
+    await page.begin();
+  } catch (error) {
+    const why = error instanceof Unavailable ? error.why : "failed";
+    said.replaceChildren(h("span", { class: "alert" }, words[why]), ...(why === "unreachable" ? [h("button", { type: "button", click: () => void start(main) }, words.retry)] : []));
+  }
+}
+
+void start(document.getElementById("page")!);

@@ -4,6 +4,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from javascript import FOLDER, ROOT, SHIPPED, build_for_tests, needs_node
 
 import laws
+from lopub import AllAttributes, CampaignRequest, Repeat, Schedule, Terms, make_campaign
 from lopub.contract.report import Report, unframed
 from lopub.contract.view import Sample
 
@@ -23,6 +25,16 @@ pytestmark = [
 ]
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 CAMPAIGN = laws.small_campaign(2, 3, epsilon=2, mechanism="direct", view=Sample(1), jointly=True)
+WEEKS = make_campaign(
+    CAMPAIGN.domain,
+    Terms(
+        name="weeks",
+        schedule=Schedule.in_rounds(date(2026, 1, 5), Repeat(every_days=7, rounds=4, take_part=4, mode="permanent")),
+        min_reports=100,
+    ),
+    CampaignRequest(epsilon=1, lifetime_epsilon=2, mechanism="unary", view=AllAttributes()),
+)
+"""In each of four weeks, over one permanent answer."""
 RECORD, OTHER = {"a": "1", "b": "2"}, {"a": "0", "b": "0"}
 
 
@@ -37,12 +49,13 @@ class Collector(BaseHTTPRequestHandler):
             "/testing.js": build_for_tests(),
             "/golden.js": FOLDER / "test" / "golden.mjs",
         }
-        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires")}
+        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires", "rounds")}
         body = b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
         if self.path in files:
             body = files[self.path].read_bytes()
-        elif self.path == f"/campaigns/{CAMPAIGN.id}":
-            body = CAMPAIGN.canonical_bytes
+        for campaign in (CAMPAIGN, WEEKS):
+            if self.path == f"/campaigns/{campaign.id}":
+                body = campaign.canonical_bytes
         kind = (
             "text/html"
             if self.path[:2] in ("/", "/?")
@@ -119,12 +132,12 @@ def test_every_golden_vector_comes_out_in_chromium(browser, collector):
         browser,
         """for (const src of ["/testing.js", "/golden.js"]) await new Promise((loaded) => {
              document.head.append(Object.assign(document.createElement("script"), { src, onload: loaded })); });
-           const files = await Promise.all(["vectors", "questionnaires"].map((name) =>
+           const files = await Promise.all(["vectors", "questionnaires", "rounds"].map((name) =>
              fetch(`/${name}.json`).then((found) => found.json())));
            return checkGolden(lopubTesting, ...files);""",
     )
     assert said["value"]["failures"] == []
-    assert said["value"]["counts"]["reports"] > 370
+    assert said["value"]["counts"]["reports"] > 410
 
 
 def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):
@@ -152,6 +165,30 @@ def test_two_tabs_that_encode_at_once_keep_one_report(browser, collector):
         RECORD,
     )["value"]
     assert len(set(made)) == 1
+
+
+def test_a_series_outlives_a_reload_and_tabs_that_begin_it_at_once(browser, collector):
+    url = f"{collector[0]}/campaigns/{WEEKS.id}"
+    begin = (
+        LOAD
+        + 'Date.now = () => Date.UTC(2026, 0, given[2]); const made = () => new lopub.Client(campaign, { respondent: "weekly" });'
+    )
+    encode = (
+        begin
+        + """const each = await Promise.all([...Array(8)].map(async () => hex((await made().encode(given[1])).toBytes())));
+        return [[...new Set(each)], await made().due() ?? null, await made().needsRecord(), await made().spent()]"""
+    )
+    said = []
+    for day, record in ((6, RECORD), (11, OTHER), (12, OTHER)):
+        browser.get(f"{collector[0]}/?{day}")
+        assert run(browser, begin + "return made().due()", url, None, day)["value"] == {6: "2026-01-05", 12: "2026-01-12"}.get(
+            day
+        )
+        said.append(run(browser, encode, url, record, day)["value"])
+    assert [len(reports) for reports, *_ in said] == [1, 1, 1]
+    assert said[0] == said[1] != said[2]
+    assert all(rest == [None, False, "2.000000"] for _, *rest in said)
+    assert [Report.from_bytes(bytes.fromhex(reports[0]), WEEKS).slot for reports, *_ in said] == [20458, 20458, 20465]
 
 
 def test_the_same_bytes_are_sent_until_they_are_acknowledged(browser, collector):
@@ -219,7 +256,9 @@ def test_the_database_holds_no_answer(browser, collector):
             result.continue(); }; }; })""",
     )["value"]
     names = {key for key, _ in kept}
-    assert "draws" in names and all(key == "draws" or key.startswith(f"report {CAMPAIGN.id}-") for key in names)
+    assert "draws" in names and all(
+        key == "draws" or key.startswith((f"report {CAMPAIGN.id}-", f"report {WEEKS.id}-")) for key in names
+    )
     draws = next(value for key, value in kept if key == "draws")
     assert all(set(draw) == {"key", "person", "loss", "finished"} for draw in draws)
     assert json.dumps(kept).count("sender") == 0

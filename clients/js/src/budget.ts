@@ -39,8 +39,11 @@ export function logUp(n: bigint, d: bigint): Loss {
   return loss;
 }
 
-/** The loss of one bit that is changed with probability c / UNIT. */
-export const flipLoss = (units: number): Loss => logUp(BigInt(UNIT - units), BigInt(units));
+/** The loss of one bit that is changed with probability c / UNIT; below: by a permanent layer, too, so that one of the two changes it, and not both. */
+export function flipLoss(units: bigint, below = 0n): Loss {
+  const change = units * (BIG_UNIT - below) + below * (BIG_UNIT - units);
+  return logUp(BIG_UNIT * BIG_UNIT - change, change);
+}
 
 /** With six decimals, rounded up: what is claimed and shown. */
 export function decimalUp(loss: Loss): string {

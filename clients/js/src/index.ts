@@ -1,6 +1,6 @@
 // The public names: those of the Python client, in camel case.
 
-export { Campaign, type Schedule, type Terms, type Translation } from "./campaign";
+export { Campaign, type Terms, type Translation } from "./campaign";
 export { Client, type Answers, type ClientOptions } from "./client";
 export {
   CampaignError, CollectorError, DomainError, EpsilonTooHigh, LopubError, ReportRejected, StoreError, TryLater,
@@ -8,5 +8,6 @@ export {
 } from "./errors";
 export { Attribute, Question } from "./questions";
 export { Report } from "./report";
+export { GRACE_DAYS, type Repeat, type Schedule } from "./schedule";
 export { fetchCampaign, type Patience, type SendOptions } from "./sending";
-export { IndexedDbStore, MemoryStore, type ClientStore } from "./stores";
+export { IndexedDbStore, MemoryStore, type ClientStore, type Draw, type State } from "./stores";

@@ -13,20 +13,28 @@ export type Block = readonly Attribute[];
 
 export interface Channel {
   readonly width: number;
-  readonly loss: Loss;
+  /** Epsilon between two cells; place: that differ in the block's attribute there, alone. */
+  lossOf(place?: number): Loss;
   /** A noisy output for the cell, put into the payload from a bit on; the same work whatever the cell. */
   randomize(cell: bigint, randomness: Randomness, payload: Uint8Array, at: number): void;
+  /** Fresh noise over the permanent output that stands in the payload, where the mechanism can have two layers. */
+  refresh?(randomness: Randomness, payload: Uint8Array, at: number): void;
   /** Refuse an output that no cell can give. */
   check?(payload: Uint8Array, at: number): void;
 }
 
 /** Noise by number of blocks. */
-type Noise = ReadonlyMap<number, bigint>;
+export type Noise = ReadonlyMap<number, bigint>;
 
 export interface Mechanism {
   readonly largestBlock: bigint;
   readonly noise: Noise;
-  channel(block: Block, nBlocks: number): Channel;
+  /** The noise of the layer below, which is drawn once and kept. */
+  readonly permanent?: Noise;
+  /** Whether a block's epsilon depends on which attributes it holds. */
+  readonly differs?: boolean;
+  /** The block's channel, where a report has so many blocks; isBelow: of the permanent layer alone. */
+  channel(block: Block, nBlocks: number, isBelow?: boolean): Channel;
   /** Bits of a block of so many cells at most, whatever the number of blocks. */
   mostWidth(cells: bigint, block?: Block): number;
   /** Where every block has codes of its own. */
@@ -66,45 +74,34 @@ export function positions(salt: string, names: readonly string[], texts: readonl
   }
 }
 
-export class BloomChannel implements Channel {
+/** The codes of a block: of every cell, its positions. Derived where they are needed, and once. */
+class Codes {
   private _kept?: number[][];
 
-  constructor(private readonly _block: Block, readonly width: number, private readonly _hashes: number, private readonly _units: number, private readonly _salt: string) {}
+  constructor(private readonly _block: Block, private readonly _bits: number, private readonly _hashes: number, private readonly _salt: string) {}
 
-  private _positions(cell: number): number[] {
+  /** Of one cell. */
+  row(cell: number): number[] {
+    if (this._kept) return this._kept[cell];
     const texts = [...this._block].reverse().map((attribute) => {
       const text = attribute.text(cell % attribute.size);
       cell = Math.floor(cell / attribute.size);
       return text;
     });
-    return positions(this._salt, this._block.map(({ name }) => name), texts.reverse(), this.width, this._hashes);
+    return positions(this._salt, this._block.map(({ name }) => name), texts.reverse(), this._bits, this._hashes);
   }
 
   private get _rows(): number[][] {
-    return (this._kept ??= range(Number(cellsOf(this._block))).map((cell) => this._positions(cell)));
+    return (this._kept ??= range(Number(cellsOf(this._block))).map((cell) => this.row(cell)));
   }
 
   get isDistinct(): boolean {
     return new Set(this._rows.map((row) => String([...row].sort()))).size === this._rows.length;
   }
 
-  /** What one differing bit reveals. */
-  get bitLoss(): Loss {
-    return flipLoss(this._units);
-  }
-
-  get loss(): Loss {
-    return this.lossOf();
-  }
-
-  /** Epsilon between two cells; place: that differ in the block's attribute there, alone. */
-  lossOf(place?: number): Loss {
-    return this.bitLoss * BigInt(this.distance(place));
-  }
-
-  /** The largest number of bits in which the filters of two cells differ, or a bound where they are many. */
+  /** The largest number of bits in which two cells differ, or a bound where they are many; place: that differ in the block's attribute there, alone. */
   distance(place?: number): number {
-    const block = this._block, most = 2 * Math.min(this._hashes, this.width - this._hashes), n = Number(cellsOf(block));
+    const block = this._block, most = 2 * Math.min(this._hashes, this._bits - this._hashes), n = Number(cellsOf(block));
     if (n > MOST_COMPARED) return most;
     const stride = place === undefined ? 1 : Number(cellsOf(block.slice(place + 1))), span = place === undefined ? n : stride * block[place].size;
     let found = 0;
@@ -116,25 +113,47 @@ export class BloomChannel implements Channel {
     }
     return found;
   }
+}
+
+export class BloomChannel implements Channel {
+  constructor(readonly codes: Codes, readonly width: number, private readonly _units: bigint, private readonly _below?: bigint) {}
+
+  /** What one differing bit reveals. */
+  get bitLoss(): Loss {
+    return flipLoss(this._units, this._below);
+  }
+
+  /** Epsilon between two cells; place: that differ in the block's attribute there, alone. */
+  lossOf(place?: number): Loss {
+    return this.bitLoss * BigInt(this.codes.distance(place));
+  }
 
   randomize(cell: bigint, randomness: Randomness, payload: Uint8Array, at: number): void {
-    for (const position of this._kept?.[Number(cell)] ?? this._positions(Number(cell))) flipBit(payload, at + position);
-    randomness.change(payload, at, this.width, this._units);
+    for (const position of this.codes.row(Number(cell))) flipBit(payload, at + position);
+    this.refresh(randomness, payload, at);
+  }
+
+  refresh(randomness: Randomness, payload: Uint8Array, at: number): void {
+    randomness.change(payload, at, this.width, Number(this._units));
   }
 }
 
 export class Bloom implements Mechanism {
   readonly largestBlock = 65536n;
   readonly noise: Noise;
+  readonly permanent?: Noise;
+  readonly differs = true;
   readonly bloom = this;
   private readonly _bits: number | ReadonlyMap<string, number>;
   private readonly _hashes: number;
   private readonly _salt: string;
+  private readonly _codes = new Map<string, Codes>();
 
   constructor(members: Members) {
     const bits = members.take("bits");
     this._bits = typeof bits === "object" ? members.inner(bits).every(asInteger) : asInteger(bits);
     this.noise = unitsOf(members);
+    this.permanent = below(members, unitsOf);
     this._hashes = members.integer("hashes");
     this._salt = members.text("salt");
     members.need(this._hashes <= 64 && this._lengths.every((m) => m > 1 && m <= 65536 && this._hashes > 0 && this._hashes <= m));
@@ -144,8 +163,11 @@ export class Bloom implements Mechanism {
     return typeof this._bits === "number" ? [this._bits] : [...this._bits.values()];
   }
 
-  channel(block: Block, nBlocks: number): BloomChannel {
-    return new BloomChannel(block, this.mostWidth(0n, block), this._hashes, Number(this.noise.get(nBlocks)), this._salt);
+  channel(block: Block, nBlocks: number, isBelow?: boolean): BloomChannel {
+    const width = this.mostWidth(0n, block), key = block.map(({ name }) => name).join("\0"), known = this._codes.get(key);
+    const codes = known ?? new Codes(block, width, this._hashes, this._salt), lower = this.permanent?.get(nBlocks);
+    if (!known) this._codes.set(key, codes);
+    return isBelow ? new BloomChannel(codes, width, lower!) : new BloomChannel(codes, width, this.noise.get(nBlocks)!, lower);
   }
 
   mostWidth(_cells: bigint, block?: Block): number {
@@ -178,13 +200,17 @@ export class Bloom implements Mechanism {
 
 // ---- unary, subset, direct, hashed
 
-type Make = (cells: bigint, noise: bigint) => Channel;
+/** The channel of a block of so many cells; below: the noise of the permanent layer, where there is one. */
+type Make = (cells: bigint, noise: bigint, below?: bigint) => Channel;
 
-const symmetric: Make = (cells, noise) => ({
+const symmetric: Make = (cells, noise, below) => ({
   width: Number(cells),
-  loss: 2n * flipLoss(Number(noise)),
+  lossOf: () => 2n * flipLoss(noise, below),
   randomize(cell, randomness, payload, at) {
     flipBit(payload, at + Number(cell));
+    this.refresh!(randomness, payload, at);
+  },
+  refresh(randomness, payload, at) {
     randomness.change(payload, at, this.width, Number(noise));
   },
 });
@@ -193,7 +219,7 @@ const oddsLoss = (odds: bigint): Loss => logUp(odds, BIG_UNIT);
 
 const optimized: Make = (cells, odds) => ({
   width: Number(cells),
-  loss: oddsLoss(odds),
+  lossOf: () => oddsLoss(odds),
   randomize(cell, randomness, payload, at) {
     const coin = randomness.below(2n);
     for (let i = 0; i < this.width; i++) {
@@ -207,7 +233,7 @@ const subset: Make = (cells, odds) => {
   const width = Number(cells), w = largest([1n, (2n * cells * BIG_UNIT + odds + BIG_UNIT) / (2n * (odds + BIG_UNIT))]), size = Number(w);
   return {
     width,
-    loss: oddsLoss(odds),
+    lossOf: () => oddsLoss(odds),
     randomize(cell, randomness, payload, at) {
       const isHeld = randomness.below(w * odds + (cells - w) * BIG_UNIT) < w * odds;
       randomness.prefix(width - 1, size).forEach((other, i) => {
@@ -222,26 +248,32 @@ const subset: Make = (cells, odds) => {
 };
 
 /** A block that sends one number below `numbers`, in whole bytes. */
-function numbered(numbers: bigint, odds: bigint, draw: (cell: bigint, randomness: Randomness) => bigint): Channel {
-  const length = bytesFor(numbers);
+function numbered(numbers: bigint, lossOf: () => Loss, draw: (cell: bigint, randomness: Randomness) => bigint): Channel {
+  const length = bytesFor(numbers), numberAt = (payload: Uint8Array, at: number): bigint => bigOf(payload.subarray(at / 8, at / 8 + length));
   return {
     width: 8 * length,
-    loss: oddsLoss(odds),
+    lossOf,
     randomize(cell, randomness, payload, at) {
       let number = draw(cell, randomness);
       for (let i = length; i--; number >>= 8n) payload[at / 8 + i] = Number(number & 255n);
     },
+    refresh(randomness, payload, at) {
+      this.randomize(numberAt(payload, at), randomness, payload, at);
+    },
     check(payload, at) {
-      if (bigOf(payload.subarray(at / 8, at / 8 + length)) >= numbers) throw new ReportRejected("range");
+      if (numberAt(payload, at) >= numbers) throw new ReportRejected("range");
     },
   };
 }
 
-const direct: Make = (cells, odds) =>
-  numbered(cells, odds, (cell, randomness) => {
+const direct: Make = (cells, odds, below) => {
+  // through every cell that may be kept
+  const loss = (): Loss => (below ? logUp(odds * below + (cells - 1n) * BIG_UNIT ** 2n, BIG_UNIT * (odds + below + (cells - 2n) * BIG_UNIT)) : oddsLoss(odds));
+  return numbered(cells, loss, (cell, randomness) => {
     const drawn = randomness.below(odds + (cells - 1n) * BIG_UNIT) - odds + BIG_UNIT;
     return [drawn / BIG_UNIT, cell][+(drawn < 0n)];
   });
+};
 
 function nextPrime(n: number, step: number): bigint {
   while (range(Math.floor(Math.sqrt(n)) - 1).some((q) => n % (q + 2) === 0)) n += step;
@@ -260,7 +292,7 @@ const hashed: Make = (cells, odds) => {
   const g = valuesFor(odds);
   let functions = g;
   while (functions < cells) functions *= g;
-  return numbered(functions * g, odds, (cell, randomness) => {
+  return numbered(functions * g, () => oddsLoss(odds), (cell, randomness) => {
     const number = randomness.below(functions), drawn = randomness.below(odds + (g - 1n) * BIG_UNIT);
     let value = drawn < odds ? 0n : (drawn - odds) / BIG_UNIT + 1n;
     for (let f = number, x = cell; x; f /= g, x /= g) value += (f % g) * (x % g);
@@ -270,10 +302,15 @@ const hashed: Make = (cells, odds) => {
 
 // ---- as a campaign names them
 
-const byCells = (make: Make, noise: Noise, largestBlock = 65536n): Mechanism => ({
+const byCells = (make: Make, noise: Noise, largestBlock = 65536n, permanent?: Noise): Mechanism => ({
   noise,
+  permanent,
   largestBlock,
-  channel: (block, nBlocks) => make(cellsOf(block), noise.get(nBlocks)!),
+  differs: make === direct && !!permanent, // two layers hide more, the more cells there are
+  channel(block, nBlocks, isBelow) {
+    const lower = permanent?.get(nBlocks), cells = cellsOf(block);
+    return isBelow ? make(cells, lower!) : make(cells, noise.get(nBlocks)!, lower);
+  },
   mostWidth(cells) {
     const most = largest([...noise.values()]), g = make === hashed && noise.size > 1 && valuesFor(most);
     return g ? 8 * bytesFor(cells * g * g) : make(cells, most).width;
@@ -285,10 +322,10 @@ const MECHANISMS: Readonly<Record<string, (members: Members) => Mechanism>> = {
   unary(members) {
     const variant = members.text("variant");
     members.need(variant === "symmetric" || variant === "optimized");
-    return variant === "symmetric" ? byCells(symmetric, unitsOf(members)) : byCells(optimized, oddsOf(members));
+    return variant === "symmetric" ? byCells(symmetric, unitsOf(members), undefined, below(members, unitsOf)) : byCells(optimized, oddsOf(members));
   },
   subset: (members) => byCells(subset, oddsOf(members)),
-  direct: (members) => byCells(direct, oddsOf(members), 1n << 62n),
+  direct: (members) => byCells(direct, oddsOf(members), 1n << 62n, below(members, oddsOf)),
   hashed: (members) => byCells(hashed, oddsOf(members), 1n << 20n),
 };
 
@@ -309,14 +346,17 @@ function noiseOf(members: Members, key: string, read: (value: Json) => bigint): 
   return new Map(each.map(([blocks, value]) => [+blocks, value]));
 }
 
-const unitsOf = (members: Members): Noise =>
-  noiseOf(members, "change_units", (value) => {
+/** The same of the permanent layer, where there is one. */
+const below = (members: Members, read: (members: Members, key: string) => Noise): Noise | undefined => (members.has("permanent") ? read(members, "permanent") : undefined);
+
+const unitsOf = (members: Members, key = "change_units"): Noise =>
+  noiseOf(members, key, (value) => {
     members.need(asInteger(value) > 0 && (value as number) < UNIT / 2);
     return BigInt(value as number);
   });
 
-const oddsOf = (members: Members): Noise =>
-  noiseOf(members, "odds", (value) => {
+const oddsOf = (members: Members, key = "odds"): Noise =>
+  noiseOf(members, key, (value) => {
     members.need(typeof value === "string" && /^\d{1,100}$/.test(value));
     const odds = BigInt(value as string);
     members.note(String(odds) === value);

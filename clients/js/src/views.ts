@@ -12,6 +12,8 @@ export type Losses = (nAttributes: number) => readonly Loss[];
 
 export interface ViewRule {
   readonly isWhole?: boolean;
+  /** How often each view is drawn, where a device may keep its view over rounds. */
+  readonly weights?: readonly number[];
   /** Whether these attributes allow the rule. */
   fits(jointly: boolean): boolean;
   draw(randomness: Randomness): View;
@@ -71,7 +73,7 @@ function sampled(domain: Domain, k: number): ViewRule {
 
 function everything(domain: Domain): ViewRule {
   const d = domain.sizes.length;
-  return { ...sampled(domain, d), isWhole: true, draw: () => range(d) };
+  return { ...sampled(domain, d), isWhole: true, weights: [1], draw: () => range(d) };
 }
 
 function filled(domain: Domain, cells: number): ViewRule {
@@ -93,6 +95,7 @@ function filled(domain: Domain, cells: number): ViewRule {
 function listed(domain: Domain, sets: readonly View[], weights: readonly number[]): ViewRule {
   const known = new Set(sets.map(String));
   return {
+    weights,
     fits: () => true,
     draw(randomness) {
       let left = randomness.below(sum(weights)), i = 0;

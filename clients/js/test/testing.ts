@@ -1,6 +1,8 @@
 // What the tests look at beside the public names.
 
 export * from "../src/index";
+export { begun, firstDays } from "../src/keeping";
+export { slotOn } from "../src/schedule";
 export { mechanismOf, positions } from "../src/mechanisms";
 export { Members, parsed } from "../src/canonical";
 import { Randomness as Stream } from "../src/randomness";

@@ -13,6 +13,8 @@ export type LopubClient = InstanceType<typeof Client.Client>;
 /** What the page reads of a campaign's own bytes, beside what the client says of it. */
 export interface Raw {
   readonly schema: { readonly fields: readonly { readonly name: string; readonly period?: string }[] };
-  readonly mechanism: { readonly name: string };
-  readonly schedule?: { readonly repeat?: { readonly every_days: number; readonly rounds: number; readonly take_part: number; readonly mode: string } | "once" };
+  readonly mechanism: { readonly name: string; readonly odds?: Noise<string>; readonly change_units?: Noise<number>; readonly permanent?: unknown };
 }
+
+/** Noise by the number of blocks that a report has. */
+type Noise<T> = Readonly<Record<string, T>>;

@@ -1,6 +1,5 @@
 // What is asked, by whom, why, until when it is kept, and what epsilon means for the person.
 
-import type { Raw } from "./client";
 import { h, type Child } from "./dom";
 import { scaleOf } from "./pictures";
 import { collectorUrl } from "./place";
@@ -11,13 +10,13 @@ import type { Wording } from "./wording";
 const WEAK = 8;
 
 /** folded: once there is a report, which is what people look at then. */
-export function introduction(wording: Wording, raw: Raw, folded: boolean): Node[] {
-  const { words } = wording, { terms } = wording.campaign, { schedule } = terms, { repeat } = raw.schedule ?? {};
+export function introduction(wording: Wording, ownRounds: string, folded: boolean): Node[] {
+  const { words } = wording, { terms } = wording.campaign, { schedule } = terms, repeat = schedule?.repeat;
   const facts: [string, Child][] = [
     [words.byWhom, collectorUrl && new URL(collectorUrl).host],
     [words.questions, wording.number(wording.campaign.domain.questions.length)],
     [words.until, schedule ? words.days(wording.date(schedule.opens), wording.date(schedule.closes)) : words.anytime],
-    [words.rounds, typeof repeat === "object" && words.roundsTold(repeat.rounds, repeat.every_days, repeat.take_part)],
+    [words.rounds, repeat && `${words.roundsTold(repeat.rounds, repeat.everyDays, repeat.takePart)} ${ownRounds}`],
     [words.kept, terms.retentionDays ? words.keptFor(terms.retentionDays) : words.keptForever],
     [words.needed, terms.minReports > 1 && words.shownFrom(wording.number(terms.minReports))],
     [words.published, terms.licence],
@@ -28,9 +27,9 @@ export function introduction(wording: Wording, raw: Raw, folded: boolean): Node[
 }
 
 function meaning(wording: Wording): HTMLElement {
-  const { words, campaign } = wording, epsilon = lifetimeOf(campaign), sure = mostSure(epsilon), isRepeated = epsilon > Number(campaign.epsilon);
+  const { words, campaign } = wording, epsilon = lifetimeOf(campaign), sure = mostSure(epsilon), isRepeated = !!campaign.repeat;
   return h("section", { class: "meaning" }, h("h2", {}, words.meaningTitle), h("p", {}, words.meaning(wording.percent(sure))), scaleOf(wording, sure),
-    h("p", { class: "hint" }, isRepeated ? words.lifetime(short(campaign.epsilon), short(String(epsilon))) : words.epsilon(short(campaign.epsilon))),
+    h("p", { class: "hint" }, isRepeated ? words.lifetime(short(campaign.epsilon), short(campaign.lifetimeEpsilon)) : words.epsilon(short(campaign.epsilon))),
     epsilon > WEAK ? h("p", { class: "warn" }, words.weak) : null);
 }
 

@@ -5,9 +5,9 @@ import type { Answers, Campaign, LopubClient, Raw, Report } from "./client";
 import { controlOf, type Control } from "./controls";
 import { h, type Child } from "./dom";
 import { introduction, trust } from "./introduction";
-import { clientOf, collectorUrl, copying, holding, isPreview, loaded, persisted, remember, remembered, timeOf, Unavailable } from "./place";
-import { reportIn, saveReceipt } from "./receipt";
-import { lifetimeOf } from "./rounds";
+import { clientOf, collectorUrl, copying, forget, isPreview, loaded, persisted, remember, remembered, timeOf, Unavailable, type Progress } from "./place";
+import { idIn, saveReceipt } from "./receipt";
+import { isPresent, lifetimeOf, roundsInWords } from "./rounds";
 import { Shown, type Own } from "./showing";
 import { chosenLanguage, directionOf, Wording } from "./wording";
 import { wordsIn, type Words } from "./words";
@@ -18,7 +18,7 @@ const PATIENCE = { seconds: 20, attempt: 10 };
 class Page {
   private wording: Wording;
   private words: Words;
-  private readonly client: LopubClient;
+  private ownRounds = "";
   private controls: Control[] = [];
   private report?: Report;
   private own: Own;
@@ -29,24 +29,27 @@ class Page {
   private retry?: number;
   private readonly status = h("p", { class: "status", role: "status", tabindex: -1 });
 
-  constructor(private readonly main: HTMLElement, private readonly campaign: Campaign, private readonly raw: Raw) {
-    this.client = clientOf(campaign);
+  constructor(private readonly main: HTMLElement, private readonly campaign: Campaign, private readonly raw: Raw, private readonly client: LopubClient) {
     const { terms } = campaign;
     this.wording = new Wording(campaign, raw, chosenLanguage(navigator.languages, [terms.language, ...terms.translations.keys()]));
     this.words = this.wording.words;
   }
 
   async begin(): Promise<void> {
-    const { words } = this;
+    const { words, campaign, client, wording } = this, { schedule } = campaign.terms, time = timeOf(campaign);
+    let later = "", needsRecord = true;
     try {
-      this.report = await this.client.kept();
+      const report = await client.kept();
+      if (campaign.repeat) ({ own: this.ownRounds, next: later } = await roundsInWords(client, wording));
+      if (!time && campaign.repeat && (await client.due())) needsRecord = await client.needsRecord(), (later = "");
+      else this.report = report;
+      if (report && isPresent(campaign, report)) this.report = report;
     } catch (error) {
-      return this.render(h("p", { class: "alert", role: "alert" }, this.sentence(error)));
+      return this.render(alerting(this.sentence(error)));
     }
-    if (this.report) return this.showReport();
-    const time = timeOf(this.campaign), { schedule } = this.campaign.terms;
-    if (time) return this.render(h("p", { class: "alert", role: "alert" }, time < 0 ? words.early(this.wording.date(schedule!.opens)) : words.over(this.wording.date(schedule!.closes))), this.fromReceipt());
-    this.render(this.form(), trust(this.wording), this.fromReceipt());
+    if (this.report) return this.showReport(isPresent(campaign, this.report) ? "" : later);
+    if (time) later = time < 0 ? words.early(wording.date(schedule!.opens)) : words.over(wording.date(schedule!.closes));
+    this.render(later ? alerting(later) : needsRecord ? this.form() : this.withoutQuestions(), trust(wording), this.fromReceipt());
   }
 
   private render(...parts: Child[]): void {
@@ -54,8 +57,8 @@ class Page {
     root.lang = wording.language;
     root.dir = directionOf(wording.language);
     document.title = wording.title;
-    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.raw, !!this.report), ...parts].filter((part): part is Node => !!part));
-    this.main.dataset.stage = this.report ? remembered() || "drawn" : "asking";
+    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.ownRounds, !!this.report), ...parts].filter((part): part is Node => !!part));
+    this.main.dataset.stage = this.report ? this.progress || "drawn" : "asking";
   }
 
   /** A choice of language, where there is one; what was answered stays answered. */
@@ -76,6 +79,11 @@ class Page {
       before.forEach(({ element }, i) => copyFields(element, this.controls[i].element));
       this.main.querySelector<HTMLElement>(".languages select")?.focus();
     });
+  }
+
+  /** How far the report has come. */
+  private get progress(): Progress {
+    return this.report ? remembered(this.report.slot) : "";
   }
 
   // ---- asking
@@ -101,6 +109,21 @@ class Page {
       ...this.controls.map(({ element }) => element), summary, h("div", { class: "act" }, button, h("p", { class: "hint" }, words.drawNote)));
   }
 
+  /** Of a permanent answer, every round after the first. */
+  private withoutQuestions(): HTMLElement {
+    const { words } = this, alert = h("p", { class: "error", role: "alert", hidden: true });
+    const make = async (): Promise<void> => {
+      try {
+        this.report = await this.client.encode();
+        this.showReport();
+      } catch (error) {
+        alert.textContent = this.sentence(error);
+        alert.hidden = false;
+      }
+    };
+    return h("section", { class: "asking" }, h("div", { class: "act" }, h("button", { type: "button", class: "main", click: () => void make() }, words.drawAgain), h("p", { class: "hint" }, words.drawAgainNote), alert));
+  }
+
   private async draw(alert: HTMLElement, button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
     const given = this.controls.filter(({ element }) => !element.hidden).map(({ question, answer }) => [question.name, answer()]);
@@ -120,9 +143,9 @@ class Page {
 
   // ---- showing
 
-  private showReport(): void {
-    const progress = remembered();
-    this.render(progress === "sent" || progress === "withdrawn" ? this.ended(progress) : this.review(), trust(this.wording));
+  private showReport(later = ""): void {
+    const { progress } = this;
+    this.render(later ? alerting(later) : null, progress === "sent" || progress === "withdrawn" ? this.ended(progress) : this.review(), trust(this.wording));
     this.main.querySelector<HTMLElement>("h2.step")?.focus();
     if (progress === "agreed") void this.send();
   }
@@ -142,7 +165,7 @@ class Page {
     const { words, answers } = this;
     if (!answers) return null;
     const table = h("div", { class: "copy", role: "status" }), roll = async (): Promise<void> => {
-      const copy = await copying(this.campaign).encode(answers);
+      const copy = await (await copying(this.campaign)).encode(answers);
       this.nCopies++;
       this.nNamed += +shown.namesOwn(copy);
       table.replaceChildren(h("h4", {}, words.copy(this.nCopies)), ...shown.inWords(copy).filter((part): part is Node => !!part),
@@ -171,18 +194,18 @@ class Page {
     if (isPreview) return;
     button.disabled = true;
     this.main.dataset.stage = "agreed";
-    remember("agreed");
+    remember(this.report!.slot, "agreed");
     status.textContent = words.sending;
     try {
       await this.client.send(collectorUrl, { patience: PATIENCE });
-      remember("sent");
+      remember(this.report!.slot, "sent");
       this.showReport();
     } catch (error) {
       const isLater = error instanceof lopub.TryLater;
       status.textContent = isLater ? words.waiting : this.sentence(error);
       button.disabled = false;
       if (isLater) this.retry = setTimeout(() => void this.send(), 1000 * RETRY_SECONDS);
-      else remember("");
+      else remember(this.report!.slot, "");
     }
   }
 
@@ -193,24 +216,22 @@ class Page {
 
   private ended(progress: "sent" | "withdrawn"): HTMLElement {
     const { words, status } = this, isSent = progress === "sent";
-    const withdraw = h("button", { type: "button", class: "withdraw", click: () => void this.withdraw(this.client, withdraw) }, words.withdraw);
+    const withdraw = h("button", { type: "button", class: "withdraw", click: () => void this.withdraw(withdraw) }, words.withdraw);
     status.textContent = "";
     return h("section", { class: "ended" }, h("h2", { class: "step", tabindex: -1 }, isSent ? words.sent : words.withdrawn), isSent && h("p", {}, words.sentNote),
       isSent && h("div", { class: "act" }, this.receiptButton(), withdraw, status, h("p", { class: "hint" }, words.withdrawNote, " ", this.isKept ? words.persisted : words.volatile)),
       h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
   }
 
-  private async withdraw(client: LopubClient, button: HTMLButtonElement, status = this.status): Promise<void> {
+  private async withdraw(button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
-    status.textContent = this.words.withdrawing;
+    this.status.textContent = this.words.withdrawing;
     try {
-      await client.withdraw(collectorUrl, { patience: PATIENCE });
-      if (client === this.client) {
-        remember("withdrawn");
-        this.showReport();
-      } else status.textContent = this.words.withdrawn;
+      await this.client.withdraw(collectorUrl, { patience: PATIENCE });
+      remember(this.report!.slot, "withdrawn");
+      this.showReport();
     } catch (error) {
-      status.textContent = this.sentence(error);
+      this.status.textContent = this.sentence(error);
       button.disabled = false;
     }
   }
@@ -219,9 +240,8 @@ class Page {
     if (isPreview) return null;
     const { words } = this, status = h("p", { class: "status", role: "status" }), file = h("input", { type: "file", accept: "application/json,.json" });
     const button = h("button", { type: "button", class: "withdraw", click: async () => {
-      const report = file.files?.[0] && (await reportIn(file.files[0], this.campaign));
-      if (report) await this.withdraw(holding(this.campaign, report), button, status);
-      else status.textContent = words.badReceipt;
+      const id = file.files?.[0] && (await idIn(file.files[0], this.campaign)), answer = id ? await forget(id) : undefined;
+      status.textContent = answer === undefined ? words.badReceipt : answer === 204 ? words.withdrawn : answer === 409 ? words.closed : words.unwithdrawn;
     } }, words.withdraw);
     return h("details", { class: "other" }, h("summary", {}, words.fromReceipt), h("label", { class: "file" }, words.chooseReceipt, " ", file), button, status);
   }
@@ -237,6 +257,8 @@ class Page {
   }
 }
 
+const alerting = (sentence: string): HTMLElement => h("p", { class: "alert", role: "alert" }, sentence);
+
 /** What was answered in one language, in another: the same fields in the same order. */
 function copyFields(from: Element, to: Element): void {
   const old = [...from.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")];
@@ -251,7 +273,7 @@ async function start(main: HTMLElement): Promise<void> {
   const words = wordsIn(chosenLanguage(navigator.languages, ["en", "de"])), said = main.querySelector(".told") ?? main.appendChild(h("p", { class: "told", role: "status" }));
   said.replaceChildren(words.loading);
   try {
-    const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw);
+    const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw, await clientOf(campaign));
     addEventListener("online", () => page.online());
     await page.begin();
   } catch (error) {

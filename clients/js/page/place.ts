@@ -5,6 +5,7 @@ import type { Campaign, LopubClient, Raw } from "./client";
 const LONGEST = 4 * 2 ** 20;
 const SECONDS = 15;
 const DAY = 86_400_000;
+const MOST_TURNS = 20_000;
 
 const { campaign: campaignId = "", questions = "", collector = "", preview = "" } = document.body.dataset;
 export const isPreview = !!preview;
@@ -47,18 +48,27 @@ export async function loaded(): Promise<{ campaign: Campaign; raw: Raw }> {
 }
 
 /** The person's side; of a preview, one that forgets, and whose clock stands within the campaign's days. */
-export function clientOf(campaign: Campaign): LopubClient {
+export async function clientOf(campaign: Campaign): Promise<LopubClient> {
   if (isPreview && timeOf(campaign)) Date.now = () => campaign.terms.schedule!.opens * DAY;
-  return new lopub.Client(campaign, isPreview ? { store: new lopub.MemoryStore() } : {});
+  return isPreview ? copying(campaign) : new lopub.Client(campaign);
 }
 
-/** A client that keeps nothing: what it draws is a copy, which nobody can send. */
-export const copying = (campaign: Campaign): LopubClient => new lopub.Client(campaign, { store: new lopub.MemoryStore() });
+/** A client that keeps nothing: what it draws is a copy, which nobody can send. Of rounds, one that takes part in the present one. */
+export async function copying(campaign: Campaign): Promise<LopubClient> {
+  for (let turn = 0; ; turn++) {
+    const client = new lopub.Client(campaign, { store: new lopub.MemoryStore() });
+    if (!campaign.repeat || turn > MOST_TURNS || (await client.due())) return client;
+  }
+}
 
-/** A client that holds the report of a receipt, to withdraw it. */
-export function holding(campaign: Campaign, report: Uint8Array): LopubClient {
-  const held = async (): Promise<Uint8Array> => report;
-  return new lopub.Client(campaign, { store: { kept: held, keep: held } });
+/** Ask the collector to forget the report with this id; its status, 0 where it cannot be reached. */
+export async function forget(id: string): Promise<number> {
+  try {
+    const request = { method: "POST", body: JSON.stringify({ id }), headers: { "Content-Type": "application/json" }, signal: AbortSignal.timeout(1000 * SECONDS) };
+    return (await fetch(`${collectorUrl}/withdrawals`, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual" })).status;
+  } catch {
+    return 0;
+  }
 }
 
 /** Below zero before the campaign begins, above zero after its last day. */
@@ -69,19 +79,20 @@ export function timeOf({ terms: { schedule } }: Campaign): number {
 
 export type Progress = "agreed" | "sent" | "withdrawn" | "";
 
-/** How far the report has come; a report that is sent once more is counted once, so that forgetting this loses nothing. */
-export function remembered(): Progress {
+/** How far the report of a slot has come; a report that is sent once more is counted once, so that forgetting this loses nothing. */
+export function remembered(slot: number): Progress {
   try {
-    return (localStorage.getItem(`lopub ${campaignId}`) ?? "") as Progress;
+    const [progress, of] = (localStorage.getItem(`lopub ${campaignId}`) ?? "").split(" ");
+    return +of === slot ? (progress as Progress) : "";
   } catch {
     return "";
   }
 }
 
-export function remember(progress: Progress): void {
+export function remember(slot: number, progress: Progress): void {
   if (isPreview) return;
   try {
-    localStorage.setItem(`lopub ${campaignId}`, progress);
+    localStorage.setItem(`lopub ${campaignId}`, `${progress} ${slot}`);
   } catch {
     // the report itself is kept; this only spares the person a question
   }

@@ -11,8 +11,8 @@ export interface Block {
   /** The cells that it names, as candidates of each attribute; nothing where it is a pattern that many cells share. */
   readonly named?: readonly (readonly number[])[];
   readonly nBits: number;
-  /** How much likelier a named cell is than another one. */
-  readonly factor: number;
+  /** How much likelier a named cell is than another one, to whoever held both for equally likely; nothing where that is not simple. */
+  readonly factor?: number;
 }
 
 const MOST_NAMED = 4096;
@@ -20,7 +20,8 @@ const MOST_NAMED = 4096;
 export function blocksOf(campaign: Campaign, raw: Raw, report: Report): Block[] {
   const view = report.view(campaign), { payload } = report, { attributes } = campaign.domain;
   let at = 0;
-  return campaign.channels(view).map(({ width, loss }, i) => {
+  const channels = campaign.channels(view), factor = factorOf(campaign, raw, channels.length);
+  return channels.map(({ width }, i) => {
     const inside = (campaign.jointly ? view : [view[i]]).map((position) => attributes[position]), first = at;
     at += width;
     const cells = named(raw.mechanism.name, payload, first, width);
@@ -29,9 +30,15 @@ export function blocksOf(campaign: Campaign, raw: Raw, report: Report): Block[] 
       nCells: inside.reduce((product, { size }) => product * size, 1),
       named: cells?.map((cell) => candidatesOf(inside, cell)),
       nBits: width,
-      factor: Math.exp(Number(loss >> 460n) / 2 ** 52),
+      factor,
     };
   });
+}
+
+/** e to the epsilon of one block: the odds, or the square of those of one bit. Of two layers of noise, known where there is one block. */
+function factorOf(campaign: Campaign, { mechanism: { odds, change_units: units, permanent } }: Raw, nBlocks: number): number | undefined {
+  if (permanent) return campaign.jointly ? Math.exp(Number(campaign.epsilon)) : undefined;
+  return odds ? Number(odds[nBlocks]) / 2 ** 32 : ((2 ** 32 - units![nBlocks]) / units![nBlocks]) ** 2;
 }
 
 /** The cells that a block names: the number that it is, or the bits that are set. Filters and hashes name none. */
@@ -61,7 +68,7 @@ export const isNamed = ({ named }: Block, own: readonly number[]): boolean => !!
 /** How likely an answer is to whoever held all cells for equally likely, and has read the report. */
 export function likelihood({ named, nCells, attributes, factor }: Block, place: number, candidate: number): number {
   const those = named!.filter((cell) => cell[place] === candidate).length, share = nCells / attributes[place].size;
-  return (those * factor + share - those) / (named!.length * factor + nCells - named!.length);
+  return (those * factor! + share - those) / (named!.length * factor! + nCells - named!.length);
 }
 
 /** The most that any report can make likely of two answers that were equally likely before. */

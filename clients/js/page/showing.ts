@@ -97,7 +97,7 @@ export class Shown {
   /** How sure somebody can become who sees this report. */
   sureness(report: Report, epsilon: number): HTMLElement {
     const { words } = this.wording, blocks = blocksOf(this.campaign, this.raw, report);
-    const lines = blocks.filter(({ named }) => named && this.own).flatMap((block) => block.attributes.map((attribute, place) => {
+    const lines = blocks.filter(({ named, factor }) => named && factor && this.own).flatMap((block) => block.attributes.map((attribute, place) => {
       const question = this.questionOf.get(attribute.name)!, now = likelihood(block, place, this.own!.get(attribute.name)!), before = 1 / attribute.size;
       return h("li", {}, h("p", {}, words.sure(words.quoted(nameOf(question, attribute, this.wording)), this.wording.percent(now), this.wording.about(before))), bar(now, before));
     }));

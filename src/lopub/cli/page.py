@@ -1,7 +1,9 @@
 """`lopub page`: the page on which people take part, as files that can be hosted anywhere."""
 
+import re
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -9,6 +11,7 @@ from lopub.cli.console import tell
 from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force
 from lopub.cli.outputs import check_directory
 from lopub.contract.campaign import Campaign
+from lopub.errors import DomainError
 from lopub.files import whole_directory
 from lopub.pages.contribution import hosted_files, integrity
 
@@ -36,7 +39,7 @@ def page(
     """
     check_directory(out, mark=MARK, force=force)
     campaign = Campaign.load(campaign_file)
-    files = hosted_files(campaign, collector)
+    files = hosted_files(campaign, *_place(campaign, collector))
     with whole_directory(out, mark=MARK, force=force) as part:
         for name, content in files.items():
             (part / name).write_bytes(content)
@@ -44,3 +47,20 @@ def page(
     lines = [f"{name}  {value}" for name, value in hashes.items()]
     told = {"campaign": campaign.id, "files": sorted(files), "integrity": hashes}
     tell(told, f"written: {out}, to be served over https by any web server", *lines, as_json=as_json)
+
+
+def _place(campaign: Campaign, collector: str) -> tuple[str, str]:
+    """The collector's origin, and the path before its routes; the campaign's own address will do, too."""
+    try:
+        parts = urlsplit(collector.rstrip("/"))
+        port = "" if parts.port is None else f":{parts.port}"
+    except ValueError:
+        raise DomainError("--collector must look like https://HOST") from None
+    is_local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    path = parts.path.removesuffix(f"/campaigns/{campaign.id}")
+    if not parts.hostname or parts.query or parts.fragment or parts.username or not (parts.scheme == "https" or is_local):
+        raise DomainError("--collector must look like https://HOST, without a name, a query or a fragment")
+    if "/campaigns/" in path or not re.fullmatch(r"(/[\w.~-]+)*", path, re.ASCII):
+        raise DomainError("--collector must be the address of a collector, or of this campaign there")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{port}", path

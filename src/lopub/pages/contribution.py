@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from string import Template
-from urllib.parse import urlsplit
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.wording import Wording
-from lopub.errors import DomainError
 
 HERE = Path(__file__).parent
 RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
@@ -104,22 +102,8 @@ def _template(name: str) -> Template:
     return Template((HERE / "contribute" / name).read_text(encoding="utf-8"))
 
 
-def hosted_files(campaign: Campaign, collector: str) -> dict[str, bytes]:
-    """All files of a page that is hosted anywhere, by name. collector: its address, https://host, or that with the campaign's."""
-    address, origin = _addressed(campaign, collector)
+def hosted_files(campaign: Campaign, origin: str, path: str = "") -> dict[str, bytes]:
+    """All files of a page that is hosted anywhere, by name. origin: of the collector, https://host; path: before its routes."""
+    address = f"{origin}{path}/campaigns/{campaign.id}"
     page = contribution_page(campaign, questions="campaign.json", collector=address, meta_policy=policy(origin))
     return {**assets(), "campaign.json": campaign.canonical_bytes, "index.html": page}
-
-
-def _addressed(campaign: Campaign, collector: str) -> tuple[str, str]:
-    """The campaign's address at the collector, and the collector's origin."""
-    parts, tail = urlsplit(collector.rstrip("/")), f"/campaigns/{campaign.id}"
-    is_local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
-    is_plain = parts.hostname and not (parts.query or parts.fragment or parts.username)
-    if not is_plain or not (parts.scheme == "https" or is_local):
-        raise DomainError("the collector's address must look like https://host, without a query")
-    place = parts.path.removesuffix(tail)
-    if "/campaigns/" in place:
-        raise DomainError("the collector's address is that of another campaign")
-    origin = f"{parts.scheme}://{parts.netloc}"
-    return f"{origin}{place}{tail}", origin

@@ -120,6 +120,7 @@ function searched(question: Question, wording: Wording, changed: () => void): In
   });
   select.addEventListener("change", () => {
     chosen = select.value ? +select.value : undefined;
+    if (select.selectedOptions[0]?.text === "") show(); // chosen before, in another language
     changed();
   });
   show();

@@ -249,7 +249,7 @@ class Page {
   /** One sentence about what went wrong. It never has an answer in it: no message of the client does, and none of these is shown. */
   private sentence(error: unknown): string {
     const { words } = this;
-    if (error instanceof lopub.StoreError) return words.noStore;
+    if (error instanceof lopub.StoreError || error instanceof DOMException) return words.noStore;
     if (error instanceof lopub.ReportRejected) return words.rejected(error.reason);
     if (error instanceof lopub.TryLater) return words.waiting;
     if (error instanceof lopub.CollectorError) return error.message.includes("(409)") ? words.closed : words.refused;
@@ -259,13 +259,15 @@ class Page {
 
 const alerting = (sentence: string): HTMLElement => h("p", { class: "alert", role: "alert" }, sentence);
 
-/** What was answered in one language, in another: the same fields in the same order. */
+/** What was answered in one language, in another: the same fields in the same order. What was searched for is not an answer. */
 function copyFields(from: Element, to: Element): void {
-  const old = [...from.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")];
-  [...to.querySelectorAll<HTMLInputElement | HTMLSelectElement>("input, select")].forEach((field, i) => {
+  const fields = "input:not([type=search]), select", old = [...from.querySelectorAll<HTMLInputElement | HTMLSelectElement>(fields)];
+  [...to.querySelectorAll<HTMLInputElement | HTMLSelectElement>(fields)].forEach((field, i) => {
+    const { value } = old[i];
+    if (field instanceof HTMLSelectElement && value && ![...field.options].some((option) => option.value === value)) field.append(h("option", { value }));
     if (field instanceof HTMLInputElement && /radio|checkbox/.test(field.type)) field.checked = (old[i] as HTMLInputElement).checked;
-    else field.value = old[i].value;
-    if (field.value !== "" || "checked" in field) for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+    else field.value = value;
+    for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
   });
 }
 

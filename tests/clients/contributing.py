@@ -29,7 +29,7 @@ FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync",
     "--disable-component-update", "--hide-scrollbars",
 )  # fmt: skip
-SECONDS = 20
+SECONDS = 60
 
 
 def made(draft: Mapping[str, Any], folder: Path, **wish: Any) -> Campaign:
@@ -202,10 +202,14 @@ class Visitor:
         return self.until("[data-stage], .told .alert")
 
     def until(self, selector: str) -> "Visitor":
+        from selenium.common.exceptions import TimeoutException
         from selenium.webdriver.common.by import By
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(lambda d: d.find_elements(By.CSS_SELECTOR, selector))
+        try:
+            WebDriverWait(self.driver, SECONDS, poll_frequency=0.02).until(lambda d: d.find_elements(By.CSS_SELECTOR, selector))
+        except TimeoutException:
+            raise AssertionError(f"{selector} did not come; the page says: {self.text()[-600:]}") from None
         return self
 
     def until_said(self, words: str, selector: str = "main") -> "Visitor":

@@ -1,11 +1,11 @@
 // Client: a record becomes a report, here and nowhere else. It checks the record, draws, randomizes, keeps the finished report
 // (never the record), and hands out the same bytes whenever it is asked again: a second draw would let the noise be averaged away.
 
-import { decimalUp, exactCap, isAbove, type Cap } from "./budget";
+import { decimalUp, exactCap, type Loss } from "./budget";
 import type { Campaign } from "./campaign";
 import { dayText } from "./dates";
 import { CampaignError, EpsilonTooHigh, ReportRejected, StoreError } from "./errors";
-import { begun, bytesOf, firstDays, hasBegun, keptIn, lost, withReport, type Kept } from "./keeping";
+import { begun, bytesOf, firstDays, keptIn, lost, withReport, type Kept } from "./keeping";
 import { base64url, framed, type Report } from "./report";
 import { GRACE_DAYS, slotOn, type Schedule } from "./schedule";
 import { addressOf, counted, post, type SendOptions } from "./sending";
@@ -31,14 +31,14 @@ export class Client {
   private readonly _store: ClientStore;
   private readonly _person: string;
   private readonly _key: string;
-  private readonly _lifetimeCap?: Cap;
+  private readonly _lifetimeCap?: Loss;
 
   constructor(readonly campaign: Campaign, { epsilonCap, lifetimeCap, store = new IndexedDbStore(), respondent = "self" }: ClientOptions = {}) {
-    if (epsilonCap !== undefined && isAbove(campaign.lifetimeLoss, exactCap(epsilonCap, "epsilonCap"))) {
-      throw new EpsilonTooHigh(`this campaign has epsilon ${campaign.lifetimeEpsilon}${campaign.repeat ? " in all its rounds together" : ""}; this app allows ${epsilonCap}`);
+    if (epsilonCap !== undefined && campaign.lifetimeLoss > exactCap(epsilonCap, "epsilonCap")) {
+      throw new EpsilonTooHigh(`this campaign has epsilon ${campaign.lifetimeEpsilon} in all; this app allows ${epsilonCap}`);
     }
     this._store = store;
-    this._person = hex(sha256(utf8(respondent))).slice(0, 32);
+    this._person = hex(sha256(utf8(respondent)), 8).slice(0, 32);
     this._key = `${campaign.id}-${this._person}`;
     if (lifetimeCap !== undefined) this._lifetimeCap = exactCap(lifetimeCap, "lifetimeCap");
   }
@@ -46,26 +46,18 @@ export class Client {
   /** The respondent's report: made from this record, or the one that was made before. Of a campaign that repeats, that of the present
    * round; refused where this device does not take part in it. In mode permanent the first record counts for ever, and none is needed later. */
   async encode(record: Answers = {}): Promise<Report> {
-    const { campaign } = this, { repeat } = campaign, isMade = ({ slot: made }: Report): boolean => !repeat || made === slot;
-    let slot = repeat ? today(campaign) : 0;
-    const kept = await this._kept(true), made = kept.reports.find(isMade);
-    if (!made) {
-      slot = today(campaign);
-      const own = this._own(kept);
-      if (repeat && !own.includes(slot)) throw new CampaignError(`this device takes part in the rounds from ${own.map(dayText).join(", ")}, and not in the present one, from ${dayText(slot)}`);
-      const candidates = repeat?.isPermanent && kept.start ? undefined : campaign.domain.indices(record);
-      await this._charge(); // before the noise is drawn: there may be a count without a report, never a report without its count
-      return (await this._change((before) => (before.reports.some(isMade) ? before : withReport(campaign, before, candidates, slot)))).reports.find(isMade)!;
-    }
-    await this._charge();
-    return made;
+    const { campaign } = this, { repeat } = campaign, now = repeat && today(campaign), kept = await this._kept(true), own = this._own(kept);
+    const slot = now ?? (kept.reports.length ? 0 : today(campaign)), made = ({ reports }: Kept): Report | undefined => reports.find((report) => !repeat || report.slot === slot);
+    if (repeat && !own.includes(slot)) throw new CampaignError(`this device takes part from ${own.map(dayText).join(", ")}, not from ${dayText(slot)}`);
+    const candidates = made(kept) || (repeat?.isPermanent && kept.start) ? undefined : campaign.domain.indices(record);
+    await this._charge(); // before the noise is drawn: there may be a count without a report, never a report without its count
+    return made(kept) ?? made(await this._change((before) => (made(before) ? before : withReport(campaign, before, candidates, slot))))!;
   }
 
   /** The day that the next report would carry, such as 2026-05-31, where one is to be made now; of rounds, the first day of the present one. */
   async due(): Promise<string | undefined> {
-    const slot = slotNow(this.campaign), kept = slot === undefined ? undefined : await this._kept(true), { repeat } = this.campaign;
-    const isDue = kept && (repeat ? this._own(kept).includes(slot!) && !kept.reports.some((report) => report.slot === slot) : !kept.reports.length);
-    return isDue ? dayText(slot!) : undefined;
+    const slot = slotNow(this.campaign), { repeat } = this.campaign, kept = slot === undefined ? undefined : await this._kept(true);
+    return kept && (repeat ? this._own(kept).includes(slot!) && !kept.reports.some((report) => report.slot === slot) : !kept.reports.length) ? dayText(slot!) : undefined;
   }
 
   /** The first days of the rounds in which this device takes part, drawn once; none of a campaign that does not repeat. */
@@ -75,7 +67,7 @@ export class Client {
 
   /** Whether this campaign is counted in what the store has spent: a report is kept, or a series has begun. */
   async hasBegun(): Promise<boolean> {
-    return hasBegun(await this._kept());
+    return !!(await this._kept()).start;
   }
 
   /** Whether the next report is made of answers: not where one is kept for good, or a permanent answer is. */
@@ -115,32 +107,31 @@ export class Client {
   /** Ask the collector to forget the kept report, or those of all rounds; how many attempts it took. They stay kept here, so that none
    * is ever drawn again. */
   async withdraw(url: string, options: SendOptions = {}): Promise<number> {
-    const place = this._place(url, options), { reports } = await this._finished();
+    const place = this._place(url, options);
     let attempts = 0;
-    for (const { id } of reports) attempts += await post(`${place}/withdrawals`, "application/json", JSON.stringify({ id: base64url(id) }), options);
+    for (const { id } of (await this._finished()).reports) attempts += await post(`${place}/withdrawals`, "application/json", JSON.stringify({ id: base64url(id) }), options);
     return attempts;
   }
 
   // ---- what is kept
 
   /** What there is; drawing: with the rounds of this device, drawn where they are not yet. */
-  private _kept(drawing = false): Promise<Kept> {
-    const { repeat } = this.campaign;
-    return this._change((kept) => (drawing && repeat && !kept.rounds ? begun(kept, repeat) : kept));
+  private _kept(drawing?: boolean): Promise<Kept> {
+    return this._change((kept) => (drawing && this.campaign.repeat && !kept.rounds ? begun(kept, this.campaign) : kept));
   }
 
-  private _own({ rounds }: Kept): number[] {
+  private _own({ rounds = [] }: Kept): number[] {
     return firstDays(this.campaign.terms.schedule, rounds);
   }
 
-  /** Change what is kept, at once or not at all; what is kept then. */
+  /** Change what is kept, at once or not at all; what is kept then. Of a series that has begun, nothing may be missing. */
   private async _change(change: (kept: Kept) => Kept): Promise<Kept> {
     const { campaign, _key: key } = this;
     const { kept } = await this._store.change(key, (state) => {
-      const before = keptIn(campaign, state.kept), finish = (draw: Draw): Draw => (draw.key === key ? { ...draw, finished: true } : draw);
-      if (campaign.repeat && !hasBegun(before) && state.draws.some((draw) => draw.key === key && draw.finished)) lost();
-      const after = change(before);
-      return after === before ? state : { kept: bytesOf(campaign, after), draws: hasBegun(after) ? state.draws.map(finish) : state.draws };
+      const before = keptIn(campaign, state.kept);
+      if (campaign.repeat && !before.start && state.draws.some((draw) => draw.key === key && draw.finished)) lost();
+      const after = change(before), finish = (draw: Draw): Draw => (draw.key === key ? { ...draw, finished: true } : draw);
+      return after === before ? state : { kept: bytesOf(campaign, after), draws: after.start ? state.draws.map(finish) : state.draws };
     });
     return keptIn(campaign, kept);
   }
@@ -149,16 +140,16 @@ export class Client {
   private async _charge(): Promise<void> {
     const { campaign, _key: key, _person: person, _lifetimeCap: cap } = this;
     await this._store.change(key, (state) => {
-      const finished = hasBegun(keptIn(campaign, state.kept)), isCounted = state.draws.some((draw) => draw.key === key && (finished || !draw.finished));
+      const finished = !!keptIn(campaign, state.kept).start, isCounted = state.draws.some((draw) => draw.key === key && (finished || !draw.finished));
       const draws = isCounted ? state.draws : [...state.draws, { key, person, loss: String(campaign.lifetimeLoss), finished }];
-      if (cap && !finished && isAbove(totalOf(draws, person), cap)) throw new EpsilonTooHigh("with this report, everything sent from this store would pass the lifetimeCap");
+      if (cap !== undefined && !finished && totalOf(draws, person) > cap) throw new EpsilonTooHigh("this report would pass the lifetimeCap");
       return { ...state, draws };
     });
   }
 
   private async _finished(): Promise<Kept> {
     const kept = await this._kept();
-    if (!kept.reports.length) throw new StoreError("no report is kept for this campaign and this respondent; encode a record first");
+    if (!kept.reports.length) throw new StoreError("no report is kept; encode a record first");
     return kept;
   }
 
@@ -178,6 +169,6 @@ const slotNow = ({ terms: { schedule = ALWAYS } }: Campaign): number | undefined
 
 function today(campaign: Campaign): number {
   const { opens, closes } = campaign.terms.schedule ?? ALWAYS, slot = slotNow(campaign);
-  if (slot === undefined) throw new CampaignError(`this campaign takes reports from ${dayText(opens)} to ${dayText(closes)}, which today is not`);
+  if (slot === undefined) throw new CampaignError(`this campaign takes reports from ${dayText(opens)} to ${dayText(closes)}`);
   return slot;
 }

@@ -2,12 +2,13 @@
 // A channel is one block under one mechanism; all else is written against channels.
 
 import { BIG_UNIT, UNIT, bitLength, flipLoss, logUp, type Loss } from "./budget";
-import { refuse, type Json, type Members } from "./canonical";
-import { ReportRejected } from "./errors";
+import { done, every, isObject, membersOf, need, note, take, type Json, type Members } from "./canonical";
+import { codesOf, hashedBytes, type Codes } from "./codes";
+import { reject } from "./errors";
+import { Most } from "./limits";
 import { bigOf, bitAt, flipBit, largest, product, range, sum } from "./numbers";
 import type { Attribute } from "./questions";
 import type { Randomness } from "./randomness";
-import { sha256, utf8 } from "./sha256";
 
 export type Block = readonly Attribute[];
 
@@ -27,6 +28,7 @@ export interface Channel {
 export type Noise = ReadonlyMap<number, bigint>;
 
 export interface Mechanism {
+  /** The most cells of a jointly randomized block. */
   readonly largestBlock: bigint;
   readonly noise: Noise;
   /** The noise of the layer below, which is drawn once and kept. */
@@ -37,183 +39,37 @@ export interface Mechanism {
   channel(block: Block, nBlocks: number, isBelow?: boolean): Channel;
   /** Bits of a block of so many cells at most, whatever the number of blocks. */
   mostWidth(cells: bigint, block?: Block): number;
-  /** Where every block has codes of its own. */
-  readonly bloom?: Bloom;
+  /** Whether its parameters fit the attributes. */
+  fits?(attributes: Block, jointly: boolean): boolean;
+  /** The codes of a block, where it has some. */
+  codes?(block: Block): Codes;
+  /** Whether the codes of these blocks can be derived in a moment. */
+  areFew?(blocks: readonly Block[]): boolean;
 }
 
-const cellsOf = (block: Block): bigint => product(block.map(({ size }) => size));
+export const cellsOf = (block: Block): bigint => product(block.map(({ size }) => size));
 const bytesFor = (numbers: bigint): number => (bitLength(numbers - 1n) + 7) >> 3;
 
-// ---- bloom
+// ---- channels; below: the noise of the permanent layer, where there is one
 
-const MOST_COMPARED = 256;
-const MOST_HASHED = 2 ** 18;
-const MOST_HASHED_BYTES = 2 ** 25;
-
-/** The parts one behind the other, each after its length. */
-function prefixed(parts: readonly string[]): Uint8Array {
-  const each = parts.map(utf8), bytes = new Uint8Array(sum(each.map(({ length }) => 4 + length))), view = new DataView(bytes.buffer);
-  each.reduce((at, part) => {
-    view.setUint32(at, part.length);
-    bytes.set(part, at + 4);
-    return at + 4 + part.length;
-  }, 0);
-  return bytes;
-}
-
-/** The distinct positions of one candidate, in the order in which they are found (section 6). */
-export function positions(salt: string, names: readonly string[], texts: readonly string[], bits: number, hashes: number): number[] {
-  const found = new Set<number>(), bytes = prefixed(["lopub/bloom/1", salt, ...names, ...texts, "\0\0\0\0"]), last = new DataView(bytes.buffer, bytes.length - 4);
-  for (let turn = 0; ; turn++) {
-    last.setUint32(0, turn);
-    const words = new DataView(sha256(bytes).buffer);
-    for (let i = 0; i < 32; i += 4) {
-      const word = words.getUint32(i);
-      if (word < UNIT - (UNIT % bits) && found.add(word % bits).size === hashes) return [...found];
-    }
-  }
-}
-
-/** The codes of a block: of every cell, its positions. Derived where they are needed, and once. */
-class Codes {
-  private _kept?: number[][];
-
-  constructor(private readonly _block: Block, private readonly _bits: number, private readonly _hashes: number, private readonly _salt: string) {}
-
-  /** Of one cell. */
-  row(cell: number): number[] {
-    if (this._kept) return this._kept[cell];
-    const texts = [...this._block].reverse().map((attribute) => {
-      const text = attribute.text(cell % attribute.size);
-      cell = Math.floor(cell / attribute.size);
-      return text;
-    });
-    return positions(this._salt, this._block.map(({ name }) => name), texts.reverse(), this._bits, this._hashes);
-  }
-
-  private get _rows(): number[][] {
-    return (this._kept ??= range(Number(cellsOf(this._block))).map((cell) => this.row(cell)));
-  }
-
-  get isDistinct(): boolean {
-    return new Set(this._rows.map((row) => String([...row].sort()))).size === this._rows.length;
-  }
-
-  /** The largest number of bits in which two cells differ, or a bound where they are many; place: that differ in the block's attribute there, alone. */
-  distance(place?: number): number {
-    const block = this._block, most = 2 * Math.min(this._hashes, this._bits - this._hashes), n = Number(cellsOf(block));
-    if (n > MOST_COMPARED) return most;
-    const stride = place === undefined ? 1 : Number(cellsOf(block.slice(place + 1))), span = place === undefined ? n : stride * block[place].size;
-    let found = 0;
-    for (let one = 0; one < n && found < most; one++) {
-      const mine = new Set(this._rows[one]), end = one - (one % span) + span;
-      for (let other = one + stride; other < end; other += stride) {
-        found = Math.max(found, 2 * this._rows[other].filter((position) => !mine.has(position)).length);
-      }
-    }
-    return found;
-  }
-}
-
-export class BloomChannel implements Channel {
-  constructor(readonly codes: Codes, readonly width: number, private readonly _units: bigint, private readonly _below?: bigint) {}
-
-  /** What one differing bit reveals. */
-  get bitLoss(): Loss {
-    return flipLoss(this._units, this._below);
-  }
-
-  /** Epsilon between two cells; place: that differ in the block's attribute there, alone. */
-  lossOf(place?: number): Loss {
-    return this.bitLoss * BigInt(this.codes.distance(place));
-  }
-
-  randomize(cell: bigint, randomness: Randomness, payload: Uint8Array, at: number): void {
-    for (const position of this.codes.row(Number(cell))) flipBit(payload, at + position);
-    this.refresh(randomness, payload, at);
-  }
-
-  refresh(randomness: Randomness, payload: Uint8Array, at: number): void {
-    randomness.change(payload, at, this.width, Number(this._units));
-  }
-}
-
-export class Bloom implements Mechanism {
-  readonly largestBlock = 65536n;
-  readonly noise: Noise;
-  readonly permanent?: Noise;
-  readonly differs = true;
-  readonly bloom = this;
-  private readonly _bits: number | ReadonlyMap<string, number>;
-  private readonly _hashes: number;
-  private readonly _salt: string;
-  private readonly _codes = new Map<string, Codes>();
-
-  constructor(members: Members) {
-    const bits = members.take("bits");
-    this._bits = typeof bits === "object" ? members.inner(bits).every(asInteger) : asInteger(bits);
-    this.noise = unitsOf(members);
-    this.permanent = below(members, unitsOf);
-    this._hashes = members.integer("hashes");
-    this._salt = members.text("salt");
-    members.need(this._hashes <= 64 && this._lengths.every((m) => m > 1 && m <= 65536 && this._hashes > 0 && this._hashes <= m));
-  }
-
-  private get _lengths(): number[] {
-    return typeof this._bits === "number" ? [this._bits] : [...this._bits.values()];
-  }
-
-  channel(block: Block, nBlocks: number, isBelow?: boolean): BloomChannel {
-    const width = this.mostWidth(0n, block), key = block.map(({ name }) => name).join("\0"), known = this._codes.get(key);
-    const codes = known ?? new Codes(block, width, this._hashes, this._salt), lower = this.permanent?.get(nBlocks);
-    if (!known) this._codes.set(key, codes);
-    return isBelow ? new BloomChannel(codes, width, lower!) : new BloomChannel(codes, width, this.noise.get(nBlocks)!, lower);
-  }
-
-  mostWidth(_cells: bigint, block?: Block): number {
-    return typeof this._bits === "number" ? this._bits : this._bits.get(block![0].name)!;
-  }
-
-  /** Whether there is a filter's length for every attribute, and none to spare. */
-  fits(attributes: Block, jointly: boolean): boolean {
-    const bits = this._bits;
-    return typeof bits === "number" || (!jointly && bits.size === attributes.length && attributes.every(({ name }) => bits.has(name)));
-  }
-
-  /** Refuse more codes than can be derived in a moment, before any is. */
-  checkCodes(blocks: readonly Block[]): void {
-    const lengths = new Map<Attribute, number>(), length = (texts: readonly string[]): number => sum(texts.map((text) => 4 + utf8(text).length));
-    if (sum(blocks.map((block) => Number(cellsOf(block)))) * this._hashes > MOST_HASHED) refuse("limit");
-    let bytes = 0;
-    for (const block of blocks) {
-      const n = Number(cellsOf(block));
-      bytes += n * length(["lopub/bloom/1", this._salt, "\0\0\0\0", ...block.map(({ name }) => name)]);
-      for (const attribute of block) {
-        const texts = lengths.get(attribute) ?? length(attribute.texts());
-        lengths.set(attribute, texts);
-        bytes += (n / attribute.size) * texts;
-      }
-    }
-    if (bytes > MOST_HASHED_BYTES) refuse("limit");
-  }
-}
-
-// ---- unary, subset, direct, hashed
-
-/** The channel of a block of so many cells; below: the noise of the permanent layer, where there is one. */
 type Make = (cells: bigint, noise: bigint, below?: bigint) => Channel;
 
-const symmetric: Make = (cells, noise, below) => ({
-  width: Number(cells),
-  lossOf: () => 2n * flipLoss(noise, below),
+/** Bits, each changed alike: those of the cell's code. */
+const flipped = (width: number, { row, distance }: Codes, units: bigint, below?: bigint): Channel => ({
+  width,
+  lossOf: (place) => flipLoss(units, below) * BigInt(distance(place)),
   randomize(cell, randomness, payload, at) {
-    flipBit(payload, at + Number(cell));
+    for (const position of row(Number(cell))) flipBit(payload, at + position);
     this.refresh!(randomness, payload, at);
   },
   refresh(randomness, payload, at) {
-    randomness.change(payload, at, this.width, Number(noise));
+    randomness.change(payload, at, width, Number(units));
   },
 });
+
+/** A bit of its own for every cell. */
+const ONE_EACH: Codes = { row: (cell) => [cell], distance: () => 2, isDistinct: true };
+const symmetric: Make = (cells, units, below) => flipped(Number(cells), ONE_EACH, units, below);
 
 const oddsLoss = (odds: bigint): Loss => logUp(odds, BIG_UNIT);
 
@@ -242,7 +98,7 @@ const subset: Make = (cells, odds) => {
       });
     },
     check(payload, at) {
-      if (sum(range(width).map((i) => bitAt(payload, at + i))) !== size) throw new ReportRejected("weight");
+      if (sum(range(width).map((i) => bitAt(payload, at + i))) !== size) reject("weight");
     },
   };
 };
@@ -261,15 +117,15 @@ function numbered(numbers: bigint, lossOf: () => Loss, draw: (cell: bigint, rand
       this.randomize(numberAt(payload, at), randomness, payload, at);
     },
     check(payload, at) {
-      if (numberAt(payload, at) >= numbers) throw new ReportRejected("range");
+      if (numberAt(payload, at) >= numbers) reject("range");
     },
   };
 }
 
 const direct: Make = (cells, odds, below) => {
   // through every cell that may be kept
-  const loss = (): Loss => (below ? logUp(odds * below + (cells - 1n) * BIG_UNIT ** 2n, BIG_UNIT * (odds + below + (cells - 2n) * BIG_UNIT)) : oddsLoss(odds));
-  return numbered(cells, loss, (cell, randomness) => {
+  const lossOf = (): Loss => (below ? logUp(odds * below + (cells - 1n) * BIG_UNIT ** 2n, BIG_UNIT * (odds + below + (cells - 2n) * BIG_UNIT)) : oddsLoss(odds));
+  return numbered(cells, lossOf, (cell, randomness) => {
     const drawn = randomness.below(odds + (cells - 1n) * BIG_UNIT) - odds + BIG_UNIT;
     return [drawn / BIG_UNIT, cell][+(drawn < 0n)];
   });
@@ -302,64 +158,94 @@ const hashed: Make = (cells, odds) => {
 
 // ---- as a campaign names them
 
-const byCells = (make: Make, noise: Noise, largestBlock = 65536n, permanent?: Noise): Mechanism => ({
-  noise,
-  permanent,
-  largestBlock,
-  differs: make === direct && !!permanent, // two layers hide more, the more cells there are
-  channel(block, nBlocks, isBelow) {
-    const lower = permanent?.get(nBlocks), cells = cellsOf(block);
-    return isBelow ? make(cells, lower!) : make(cells, noise.get(nBlocks)!, lower);
-  },
-  mostWidth(cells) {
-    const most = largest([...noise.values()]), g = make === hashed && noise.size > 1 && valuesFor(most);
-    return g ? 8 * bytesFor(cells * g * g) : make(cells, most).width;
-  },
-});
+/** A mechanism whose blocks differ in nothing but their numbers of cells. */
+function byCells(make: Make, read: (members: Members, key?: string) => Noise, members: Members, largestBlock = 65536n): Mechanism {
+  const noise = read(members), permanent = (make === symmetric || make === direct) && members.has("permanent") ? read(members, "permanent") : undefined;
+  return {
+    noise,
+    permanent,
+    largestBlock,
+    differs: make === direct && !!permanent, // two layers hide more, the more cells there are
+    channel(block, nBlocks, isBelow) {
+      const lower = permanent?.get(nBlocks), cells = cellsOf(block);
+      return isBelow ? make(cells, lower!) : make(cells, noise.get(nBlocks)!, lower);
+    },
+    mostWidth(cells) {
+      const most = largest([...noise.values()]), g = make === hashed && noise.size > 1 && valuesFor(most);
+      return g ? 8 * bytesFor(cells * g * g) : make(cells, most).width;
+    },
+  };
+}
+
+
+function bloom(members: Members): Mechanism {
+  const given = take(members, "bits"), lengths = isObject(given) ? every(membersOf(given), asInteger) : undefined, one = lengths ? 0 : asInteger(given);
+  const layers = byCells(symmetric, unitsOf, members), hashes = take(members, "hashes", 0), salt = take(members, "salt", ""), known = new Map<string, Codes>();
+  const mostWidth = (_cells: bigint, block?: Block): number => lengths?.get(block![0].name) ?? one;
+  need(hashes > 0 && hashes <= Most.hashes && [...(lengths?.values() ?? [one])].every((m) => m > 1 && m <= Most.bits && hashes <= m));
+  const codes = (block: Block): Codes => {
+    const key = block.map(({ name }) => name).join("\0"), found = known.get(key) ?? codesOf(block, mostWidth(0n, block), hashes, salt);
+    known.set(key, found);
+    return found;
+  };
+  return {
+    ...layers,
+    differs: true,
+    codes,
+    mostWidth,
+    channel(block, nBlocks, isBelow) {
+      const lower = layers.permanent?.get(nBlocks), make = flipped.bind(null, mostWidth(0n, block), codes(block));
+      return isBelow ? make(lower!) : make(layers.noise.get(nBlocks)!, lower);
+    },
+    fits: (attributes, jointly) => !lengths || (!jointly && lengths.size === attributes.length && attributes.every(({ name }) => lengths.has(name))),
+    areFew: (blocks) => sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes,
+  };
+}
 
 const MECHANISMS: Readonly<Record<string, (members: Members) => Mechanism>> = {
-  bloom: (members) => new Bloom(members),
+  bloom,
   unary(members) {
-    const variant = members.text("variant");
-    members.need(variant === "symmetric" || variant === "optimized");
-    return variant === "symmetric" ? byCells(symmetric, unitsOf(members), undefined, below(members, unitsOf)) : byCells(optimized, oddsOf(members));
+    const variant = take(members, "variant", ""), isSymmetric = variant === "symmetric";
+    need(isSymmetric || variant === "optimized");
+    return isSymmetric ? byCells(symmetric, unitsOf, members) : byCells(optimized, oddsOf, members);
   },
-  subset: (members) => byCells(subset, oddsOf(members)),
-  direct: (members) => byCells(direct, oddsOf(members), 1n << 62n, below(members, oddsOf)),
-  hashed: (members) => byCells(hashed, oddsOf(members), 1n << 20n),
+  subset: (members) => byCells(subset, oddsOf, members),
+  direct: (members) => byCells(direct, oddsOf, members, 1n << 62n),
+  hashed: (members) => byCells(hashed, oddsOf, members, 1n << 20n),
 };
 
 export function mechanismOf(members: Members): Mechanism {
-  const name = members.text("name");
-  members.need(Object.keys(MECHANISMS).includes(name));
+  const name = take(members, "name", "");
+  need(Object.hasOwn(MECHANISMS, name));
   const mechanism = MECHANISMS[name](members);
-  members.done();
+  done(members);
   return mechanism;
 }
 
-const asInteger = (value: Json): number => (typeof value === "number" ? value : refuse("mechanism"));
+function asInteger(value: Json): number {
+  need(typeof value === "number");
+  return value;
+}
 
 function noiseOf(members: Members, key: string, read: (value: Json) => bigint): Noise {
-  const each = [...members.members(key).every(read)];
-  members.need(each.length && each.every(([blocks]) => /^\d{1,5}$/.test(blocks)));
-  members.note(each.every(([blocks]) => blocks === String(+blocks)));
+  const each = [...every(membersOf(take(members, key)), read)];
+  need(each.length && each.every(([blocks]) => /^\d{1,5}$/.test(blocks)));
+  note(each.every(([blocks]) => blocks === String(+blocks)));
   return new Map(each.map(([blocks, value]) => [+blocks, value]));
 }
 
-/** The same of the permanent layer, where there is one. */
-const below = (members: Members, read: (members: Members, key: string) => Noise): Noise | undefined => (members.has("permanent") ? read(members, "permanent") : undefined);
-
 const unitsOf = (members: Members, key = "change_units"): Noise =>
   noiseOf(members, key, (value) => {
-    members.need(asInteger(value) > 0 && (value as number) < UNIT / 2);
-    return BigInt(value as number);
+    const units = asInteger(value);
+    need(units > 0 && units < UNIT / 2);
+    return BigInt(units);
   });
 
 const oddsOf = (members: Members, key = "odds"): Noise =>
   noiseOf(members, key, (value) => {
-    members.need(typeof value === "string" && /^\d{1,100}$/.test(value));
-    const odds = BigInt(value as string);
-    members.note(String(odds) === value);
-    members.need(odds > BIG_UNIT && odds < 1n << 330n);
+    need(typeof value === "string" && /^\d{1,100}$/.test(value));
+    const odds = BigInt(value);
+    note(String(odds) === value);
+    need(odds > BIG_UNIT && odds < 1n << 330n);
     return odds;
   });

@@ -1,10 +1,10 @@
 // Report: one person's noisy answer; bytes in and out (sections 11 and 12).
 
 import { HEADER_BYTES, type Campaign } from "./campaign";
-import { ReportRejected, type Reason } from "./errors";
+import { reject, type Reason } from "./errors";
 import type { Channel } from "./mechanisms";
 import { slotOn } from "./schedule";
-import { bitAt, flipBit, range, sum } from "./numbers";
+import { bitAt, flipBit, joined, range, sum } from "./numbers";
 import type { Randomness } from "./randomness";
 import { hex } from "./sha256";
 import type { View } from "./views";
@@ -18,7 +18,7 @@ export class Report {
   static fromBytes(bytes: Uint8Array, campaign: Campaign): Report {
     const { schedule } = campaign.terms, start = HEADER_BYTES + campaign.maskBytes, report = new Report(bytes.slice(), start), { payload } = report;
     const need = (isRight: boolean, reason: Reason): void => {
-      if (!isRight) throw new ReportRejected(reason);
+      if (!isRight) reject(reason);
     };
     need(bytes.length >= start, "length");
     need(bytes[0] === VERSION, "version");
@@ -120,17 +120,18 @@ export class Report {
 export const base64url = (bytes: Uint8Array): string =>
   btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, (sign) => ({ "+": "-", "/": "_" })[sign] ?? "");
 
-/** Parts one behind the other, each after its length in two bytes: as reports are sent, and series kept. */
-export const framed = (parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> => Uint8Array.from(parts.flatMap((part) => [part.length >> 8, part.length & 255, ...part]));
+/** Parts one behind the other, each after its length in two bytes: as reports are sent, and everything is kept. */
+export const framed = (parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> => joined(parts.flatMap((part) => [[part.length >> 8, part.length], part]));
 
-/** The parts; nothing where the bytes end within one. */
-export function unframed(bytes: Uint8Array): Uint8Array[] | undefined {
+/** The parts; refuses bytes that end within one. */
+export function unframed(bytes: Uint8Array): Uint8Array[] {
   const parts: Uint8Array[] = [];
   let at = 0;
-  while (at < bytes.length) {
+  do {
     const end = at + 2 + bytes[at] * 256 + bytes[at + 1];
+    if (!(end <= bytes.length)) reject("length");
     parts.push(bytes.slice(at + 2, end));
     at = end;
-  }
-  return at === bytes.length ? parts : undefined;
+  } while (at < bytes.length);
+  return parts;
 }

@@ -1,7 +1,8 @@
 // When reports are made: once within some days, or again and again in rounds (sections 3.5 and 3.11). A slot is a day since 1970-01-01.
 
-import type { Members } from "./canonical";
+import { done, isObject, membersOf, need, take, written, type Members } from "./canonical";
 import { dayOf } from "./dates";
+import { Most } from "./limits";
 
 /** Rounds of so many days, one behind the other; a device takes part in some of them. */
 export interface Repeat {
@@ -22,21 +23,19 @@ export interface Schedule {
 /** Days after a round's last one in which a collector still takes its reports, at most. */
 export const GRACE_DAYS = 14;
 
-export function scheduleOf(members: Members, repeats: boolean): Schedule {
-  const [opens, closes] = ["opens", "closes"].map((key) => dayOf(members.text(key)) ?? members.fail());
-  const repeat = repeats ? repeatOf(members.members("repeat")) : undefined;
-  members.need(repeat ? closes === opens + repeat.everyDays * repeat.rounds - 1 : members.written("repeat", "once") === "once" && opens <= closes);
-  members.need(opens >= 0);
-  members.done();
+export function scheduleOf(members: Members): Schedule {
+  const opens = dayOf(take(members, "opens", ""))!, closes = dayOf(take(members, "closes", ""))!;
+  const repeat = isObject(members.get("repeat")) ? repeatOf(membersOf(take(members, "repeat"))) : undefined;
+  need(opens >= 0 && (repeat ? closes === opens + repeat.everyDays * repeat.rounds - 1 : written(members, "repeat", "once") === "once" && opens <= closes));
+  done(members);
   return { opens, closes, repeat };
 }
 
 function repeatOf(members: Members): Repeat {
-  const [everyDays, rounds, takePart] = ["every_days", "rounds", "take_part"].map((key) => members.integer(key)), mode = members.text("mode");
-  members.need(everyDays > 0 && everyDays <= 366 && rounds > 1 && rounds <= 4096 && takePart > 0 && takePart <= rounds);
-  members.need(mode === "sampled" || mode === "permanent");
-  members.done();
-  return { everyDays, rounds, takePart, isPermanent: mode === "permanent" };
+  const [everyDays, rounds, takePart] = ["every_days", "rounds", "take_part"].map((key) => take(members, key, 0)), mode = take(members, "mode", ""), isPermanent = mode === "permanent";
+  need(everyDays > 0 && everyDays <= Most.roundDays && rounds > 1 && rounds <= Most.rounds && takePart > 0 && takePart <= rounds && (isPermanent || mode === "sampled"));
+  done(members);
+  return { everyDays, rounds, takePart, isPermanent };
 }
 
 /** What a report carries that is made on this day: the day, or the first day of its round; nothing outside the schedule. */

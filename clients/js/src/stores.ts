@@ -75,7 +75,7 @@ export class IndexedDbStore implements ClientStore {
         };
       });
     } catch {
-      throw refusal ?? new StoreError("the browser's storage is blocked or full, so that nothing is drawn; let this site keep data, or free some space");
+      throw refusal ?? new StoreError("storage is blocked or full, so nothing is drawn");
     }
   }
 }

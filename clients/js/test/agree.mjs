@@ -24,7 +24,7 @@ function answer({ campaign, record, slot, random }) {
     const candidates = loaded.domain.indices(record), { repeat, terms } = loaded;
     if (!repeat) return { ...said, report: lopub.hex(Report.randomized(loaded, candidates, slot, drawing()).toBytes()) };
     drawing();
-    const { rounds } = lopub.begun({}, repeat), first = terms.schedule.opens, kept = repeat.isPermanent ? Report.memorized(loaded, candidates, drawing()) : undefined;
+    const { rounds } = lopub.begun({}, loaded), first = terms.schedule.opens, kept = repeat.isPermanent ? Report.memorized(loaded, candidates, drawing()) : undefined;
     const report = kept ? Report.refreshed(loaded, kept, first, drawing(noise.toReversed())) : Report.randomized(loaded, candidates, first, drawing());
     return { ...said, rounds, kept: lopub.hex(kept ?? []), report: lopub.hex(report.toBytes()) };
   } catch (error) {

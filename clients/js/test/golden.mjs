@@ -65,7 +65,8 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
     lopub.handIn(bytesOf(item.random));
     const randomness = new lopub.Randomness(), texts = item.candidates;
     const attribute = { name: item.attribute, size: texts.length, text: (i) => texts[i], texts: () => texts };
-    const mechanism = lopub.mechanismOf(new lopub.Members(item.mechanism, "mechanism"));
+    lopub.at("mechanism");
+    const mechanism = lopub.mechanismOf(lopub.membersOf(item.mechanism));
     const channel = mechanism.channel([attribute], 1), bytes = new Uint8Array(Math.ceil(channel.width / 8));
     channel.randomize(BigInt(texts.indexOf(item.value)), randomness, bytes, 0);
     says("blocks", item, [lopub.hex(bytes), randomness.n], [item.payload, item.random.length / 2]);
@@ -93,7 +94,7 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
   for (const item of rounds.slots) says("slots", item, lopub.slotOn(again[item.campaign].terms.schedule, item.day) ?? null, item.slot);
   for (const item of rounds.rounds) {
     lopub.handIn(bytesOf(item.random));
-    const { schedule } = again[item.campaign].terms, drawn = lopub.begun({}, schedule.repeat).rounds;
+    const { schedule } = again[item.campaign].terms, drawn = lopub.begun({}, schedule).rounds;
     says("rounds", item.campaign, [drawn, lopub.firstDays(schedule, drawn)], [item.rounds, item.slots]);
   }
   for (const [items, those] of [[vectors, plain], [rounds, again]]) {

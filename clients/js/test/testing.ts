@@ -3,12 +3,14 @@
 export * from "../src/index";
 export { begun, firstDays } from "../src/keeping";
 export { slotOn } from "../src/schedule";
-export { mechanismOf, positions } from "../src/mechanisms";
-export { Members, parsed } from "../src/canonical";
+export { at, membersOf } from "../src/canonical";
+export { mechanismOf } from "../src/mechanisms";
+export { isKnown } from "../src/texts";
+import { positions as found, prefixed } from "../src/codes";
+import { joined } from "../src/numbers";
 import { Randomness as Stream } from "../src/randomness";
 export { Report } from "../src/report";
 export { hex, sha256, utf8 } from "../src/sha256";
-export { isKnown } from "../src/texts";
 export { handIn } from "./entropy";
 
 /** The stream, which also counts what was taken. */
@@ -20,3 +22,7 @@ export class Randomness extends Stream {
     return super.take(n);
   }
 }
+
+/** The positions of one candidate (section 6). */
+export const positions = (salt: string, names: string[], texts: string[], bits: number, hashes: number): number[] =>
+  found(joined(["lopub/bloom/1", salt, ...names, ...texts, "\0\0\0\0"].map(prefixed)), bits, hashes);

@@ -250,7 +250,7 @@ class Page {
   private sentence(error: unknown): string {
     const { words } = this;
     if (error instanceof lopub.StoreError || error instanceof DOMException) return words.noStore;
-    if (error instanceof lopub.ReportRejected) return words.rejected(error.reason);
+    if (error instanceof lopub.ReportRejected) return words.rejected(error.reason ?? "");
     if (error instanceof lopub.TryLater) return words.waiting;
     if (error instanceof lopub.CollectorError) return error.message.includes("(409)") ? words.closed : words.refused;
     return words.failed;

@@ -8,6 +8,7 @@ import type { Question } from "./client";
 const MOST_SQUARES = 700;
 const MOST_COLUMNS = 6;
 const MOST_ROWS = 12;
+const MOST_WIDE = 30;
 
 function placed<E extends HTMLElement>(element: E, name: string, value: string | number): E {
   element.style.setProperty(name, String(value));
@@ -46,7 +47,8 @@ export function cellsOf(block: Block, questions: readonly Question[], wording: W
     return h("div", { class: "wide", tabindex: 0, role: "group", "aria-label": attributes.map(({ name }) => name).join(wording.words.and) }, h("table", { class: "cells" }, h("thead", {}, head), h("tbody", {}, ...body)));
   }
   const squares = range(rows.size).flatMap((i) => range(n).map((j) => h("i", { class: kind(columns ? [i, j] : [i]) })));
-  return placed(h("div", { class: "squares", "aria-hidden": "true" }, ...squares), "--columns", columns ? n : Math.ceil(Math.sqrt(nCells)));
+  const across = columns ? n : Math.ceil(Math.sqrt(nCells));
+  return placed(h("div", { class: across > MOST_WIDE ? "squares many" : "squares", "aria-hidden": "true" }, ...squares), "--columns", across);
 }
 
 const range = (size: number): number[] => [...Array(size).keys()];

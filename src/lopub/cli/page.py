@@ -45,7 +45,7 @@ def page(
             (part / name).write_bytes(content)
     hashes = {name: integrity(name) for name in ("lopub.js", "page.js", "page.css")}
     lines = [f"{name}  {value}" for name, value in hashes.items()]
-    told = {"campaign": campaign.id, "files": sorted(files), "integrity": hashes}
+    told = {"campaign": campaign.id, "files": sorted(files), "integrity": hashes, "output": str(out)}
     tell(told, f"written: {out}, to be served over https by any web server", *lines, as_json=as_json)
 
 

@@ -63,7 +63,7 @@ def test_help_says_what_a_command_does_and_has_an_example_and_a_page(name: str):
     text = " ".join((COMMANDS[name].help or "").split())
     assert re.match(r"[A-Z].*?[.:]( |$)", text)
     assert f"Example: `lopub {name}" in text
-    pages = re.findall(r"docs/\w+\.md", text.partition("More: ")[2])
+    pages = re.findall(r"docs/[\w-]+\.md", text.partition("More: ")[2])
     assert pages and all((ROOT / page).is_file() for page in pages)
 
 

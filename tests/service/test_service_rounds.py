@@ -5,12 +5,13 @@ from datetime import date, timedelta
 import pytest
 
 import people
-from lopub import Campaign, CampaignRequest, Repeat, Report, Schedule, Terms, make_campaign
+from lopub import Campaign, CampaignRequest, Repeat, Report, ReportBatch, Schedule, Terms, make_campaign
 from lopub.contract.report import FRAMED_TYPE, framed
-from lopub.contract.schedule import EPOCH, GRACE_DAYS
+from lopub.contract.schedule import EARLY_DAYS, EPOCH, GRACE_DAYS
 from lopub.errors import Reason, TooFewReports
-from lopub.service.campaigns import open_campaign, tally
+from lopub.service.campaigns import find_campaign, open_campaign, tally
 from lopub.service.database import store_at
+from lopub.service.importing import import_reports
 from lopub.service.store import StoredReport, Submission
 from lopub.service.wire import arrival_of
 
@@ -54,6 +55,47 @@ def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refuse
         assert [refusal.reason for refusal in arrived.refusals] == reasons
         assert len(arrived.submission.rows) == 1 - len(reasons)
     assert "is over, and so are its days of grace" in arrived.refusals[0].detail
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_report_of_a_round_that_has_not_begun_is_refused_until_the_day_before(store, number):
+    entry, _ = open_campaign(store, WEEKLY)
+    slot = FIRST + 7 * number
+    for days_before, reasons in ((7, [Reason.SLOT]), (EARLY_DAYS + 1, [Reason.SLOT]), (EARLY_DAYS, []), (0, [])):
+        store.today = lambda days_before=days_before: slot - days_before
+        arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
+        assert [refusal.reason for refusal in arrived.refusals] == reasons
+        assert all("has not begun; is the sender's clock right?" in refusal.detail for refusal in arrived.refusals)
+
+
+def test_a_campaign_that_is_asked_once_takes_any_day_of_its_schedule(store):
+    terms = Terms(name="once", schedule=Schedule(opens=OPENS, closes=OPENS + timedelta(days=27)))
+    entry, _ = open_campaign(store, make_campaign(people.DOMAIN, terms, CampaignRequest(epsilon=2)))
+    assert [entry.untimely(slot) for slot in (FIRST, FIRST + 27)] == ["", ""]
+
+
+def test_files_are_imported_with_the_reports_that_come_at_their_time_and_no_other(store):
+    entry, _ = open_campaign(store, WEEKLY, grace_days=3)
+    store.today = lambda: FIRST + 7 * 2 - 2  # the grace of the first round is over, the third begins in two days
+    made = [report(FIRST + 7 * number, 10 * number + n) for number in range(4) for n in range(2 + number)]
+    batch = ReportBatch.from_reports([Report.from_bytes(data, WEEKLY) for data in made], WEEKLY)
+    found = import_reports(store, entry, [batch])
+    assert (found.n_accepted, dict(found.refused)) == (3, {Reason.SLOT: 2 + 4 + 5})
+    assert dict(tally(store, entry).slots) == {FIRST + 7: 3}
+    assert tally(store, entry).refused == {Reason.SLOT: 11}
+
+
+def test_a_collector_that_starts_again_refuses_late_reports_as_before(database):
+    first = store_at(database)
+    first.today = lambda: FIRST
+    open_campaign(first, WEEKLY, grace_days=2)
+    first.close()
+    again = store_at(database)
+    again.today = lambda: FIRST + 6 + 3
+    assert find_campaign(again, WEEKLY.id).untimely(FIRST)
+    again.today = lambda: FIRST + 6 + 2
+    assert not find_campaign(again, WEEKLY.id).untimely(FIRST)
+    again.close()
 
 
 def test_the_campaign_closes_after_the_grace_of_its_last_round(store):

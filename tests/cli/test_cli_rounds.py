@@ -5,11 +5,27 @@ import re
 import time
 from datetime import date, timedelta
 
+import numpy as np
 import pytest
-from commands import done, lopub
+from commands import done, lopub, refused
 from test_cli_send import Collector
+from typer.main import get_command
 
-from lopub import Boolean, Campaign, CampaignRequest, Domain, Repeat, Report, Schedule, Terms, make_campaign
+from lopub import (
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Dataset,
+    Domain,
+    Repeat,
+    Report,
+    Schedule,
+    Terms,
+    make_campaign,
+    simulate_rounds,
+)
+from lopub.cli.commands import app
+from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.contract.report import unframed
 from lopub.contract.schedule import EPOCH
 
@@ -117,8 +133,8 @@ def test_send_tells_programs_both_epsilons_and_the_rounds(clock, tmp_path):
 def test_a_cap_is_compared_with_everything_that_is_ever_sent(clock, tmp_path):
     collector = Collector(campaign_of("sampled"))
     words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path)
-    refused = lopub(*words, "--epsilon-cap", "1.5", given=RECORD)
-    assert refused.returncode and "has epsilon 2.000000 in all its rounds together; this app allows 1.5" in refused.stderr
+    said = refused(lopub(*words, "--epsilon-cap", "1.5", given=RECORD))
+    assert "has epsilon 2.000000 in all its rounds together; this app allows 1.5" in said
 
 
 def test_all_reports_of_a_series_are_withdrawn(clock, tmp_path):
@@ -142,11 +158,112 @@ def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
     assert round(json.loads(done(lopub("campaign", "show", path, "--json")).stdout)["lifetime_epsilon"], 6) == 2
 
 
+# ---- analysing
+
+READING = {
+    "publish": ("publish", "reports.parquet", "-o", "out", "--rows", "20"),
+    "estimate": ("estimate", "reports.parquet", "--attributes", "smokes"),
+    "query": ("query", "reports.parquet", "smokes == 'true'"),
+    "count": ("count", "reports.parquet", "-o", "counts.parquet"),
+    "export": ("export", "reports.parquet", "-o", "round.parquet"),
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """300 people in three rounds, of whom some are missing in the last one, which has too few."""
+    folder = tmp_path_factory.mktemp("reports")
+    campaign = campaign_of("sampled", take_part=3)
+    tables = [Dataset(campaign.domain, np.full((300, 1), number % 2, dtype=np.uint16)) for number in range(3)]
+    batch = simulate_rounds(tables, campaign, seed=1)
+    last = batch.slots == campaign.terms.schedule.slots[2]
+    batch[~last | (np.cumsum(last) <= N_HIDDEN)].save(folder / "reports.parquet")
+    return folder
+
+
+N_HIDDEN = 37
+
+
+def readable(folder, tmp_path):
+    (tmp_path / "reports.parquet").write_bytes((folder / "reports.parquet").read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", READING)
+def test_every_command_that_reads_reports_takes_one_round_of_them(name, reports, tmp_path):
+    told = json.loads(done(lopub(*READING[name], "--round", "2026-11-09", "--json", cwd=readable(reports, tmp_path))).stdout)
+    assert told["n_reports"] == 300
+    assert told.get("n_informative", 300) == 300
+
+
+def test_the_figures_of_a_round_are_those_of_its_own_reports(reports, tmp_path):
+    folder = readable(reports, tmp_path)
+    done(lopub(*READING["export"], "--round", "2026-11-09", cwd=folder))
+    done(lopub(*READING["count"], "--round", "2026-11-09", cwd=folder))
+    asked = [
+        ("reports.parquet", "--round", "2026-11-09"),
+        ("round.parquet",),
+        ("counts.parquet",),
+        ("counts.parquet", "--round", "2026-11-09"),
+    ]
+    told = [json.loads(done(lopub("query", one[0], "smokes == 'true'", *one[1:], "--json", cwd=folder)).stdout) for one in asked]
+    assert {round(one["estimate"], 9) for one in told} == {round(told[0]["estimate"], 9)}
+    wrong = lopub("query", "counts.parquet", "smokes == 'true'", "--round", "2026-11-02", cwd=folder)
+    assert "counts that are not of the round from 2026-11-02 alone; --round needs the reports" in refused(wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in READING if name != "export"])
+def test_reports_of_several_rounds_are_refused_where_none_is_chosen(name, reports, tmp_path):
+    said = refused(lopub(*READING[name], cwd=readable(reports, tmp_path)))
+    assert "these are reports of several rounds" in said and "choose one with --round" in said
+
+
+def test_an_export_without_a_round_holds_all_of_them(reports, tmp_path):
+    told = json.loads(done(lopub(*READING["export"], "--json", cwd=readable(reports, tmp_path))).stdout)
+    assert told["n_reports"] == 600 + N_HIDDEN
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_round_with_too_few_reports_is_not_told_about(name, reports, tmp_path):
+    result = lopub(*READING[name], "--round", "2026-11-16", cwd=readable(reports, tmp_path))
+    if name not in ("count", "export"):  # which hand on reports, or what they add up to, and estimate nothing
+        assert "at least 100 reports before anything is estimated" in refused(result)
+
+
+def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has(reports, tmp_path):
+    words = ("publish", "reports.parquet", "-o", "out", "--all-rounds", "--json")
+    result = done(lopub(*words, cwd=readable(reports, tmp_path)))
+    told = json.loads(result.stdout)
+    assert (told["n_reports"], told["n_rounds"]) == (600, 2)
+    written = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir() if path.suffix != ".html").decode()
+    for number in (N_HIDDEN, 600 + N_HIDDEN):
+        assert not re.search(rf"(?<![0-9a-f.]){number}(?![0-9a-f])", result.stdout + result.stderr + written)
+
+
+OTHERS = [
+    *(("--round", "2026-11"), ("--structure", "paper"), ("--method", "em"), ("--phi", "0.1"), ("--prune", "dependence")),
+    *(("--most-cells", "9"), ("--rows", "9"), ("--copies", "2"), ("--numbers", "draw"), ("--margin", "x.csv"), ("--seed", "0")),
+    *(("--language", "de"), ("--no-counts",)),
+]
+
+
+@pytest.mark.parametrize("option", OTHERS, ids=lambda option: option[0])
+def test_all_rounds_refuse_every_option_that_they_have_no_use_for(option, reports, tmp_path):
+    result = lopub("publish", "reports.parquet", "-o", "out", "--all-rounds", *option, cwd=readable(reports, tmp_path))
+    assert result.returncode == 2 and f"{option[0]} does not go with --all-rounds" in " ".join(result.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_option_of_publish_is_honoured_or_refused_with_all_rounds():
+    options = {parameter.name: parameter.opts[0] for parameter in get_command(app).commands["publish"].params}
+    refused_ones = {option for name, option in options.items() if name not in WITH_ALL_ROUNDS}
+    assert refused_ones == {option[0] for option in OTHERS}
+
+
 def test_a_round_of_a_campaign_that_has_none_is_refused(tmp_path):
     once = make_campaign(Domain((Boolean(name="smokes"),)), Terms(name="once"), CampaignRequest(epsilon=1))
     once.save(tmp_path / "campaign.json")
     (tmp_path / "people.csv").write_text("smokes\n" + "true\n" * 50)
     done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", cwd=tmp_path))
-    for option in (("--round", "2026-11"), ("--all-rounds",)):
-        refused = lopub("publish", "campaign.json", "reports.parquet", "-o", "out", *option, cwd=tmp_path)
-        assert refused.returncode and "campaign 'once' has no rounds" in refused.stderr
+    for words in (*((*command, "--round", "2026-11") for command in READING.values()), (*READING["publish"][:4], "--all-rounds")):
+        assert "campaign 'once' has no rounds; leave out --round" in refused(lopub(*words, cwd=tmp_path))

@@ -12,6 +12,7 @@ from lopub.errors import Reason, TooFewReports
 from lopub.service.campaigns import find_campaign, open_campaign, tally
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
+from lopub.service.metrics import Metrics
 from lopub.service.store import StoredReport, Submission
 from lopub.service.wire import arrival_of
 
@@ -108,6 +109,37 @@ def test_a_slot_inside_a_round_is_refused(store):
     good = Report.from_bytes(report(FIRST), WEEKLY).to_bytes()
     arrived = arrival_of(framed([good[:25] + (FIRST + 1).to_bytes(4) + good[29:]]), FRAMED_TYPE, entry, most=10)
     assert [refusal.reason for refusal in arrived.refusals] == [Reason.SLOT]
+
+
+def told(metrics: Metrics, name: str) -> int:
+    (line,) = [line for line in metrics.text(n_waiting=0).splitlines() if line.startswith(name)]
+    return int(line.rpartition(" ")[2])
+
+
+@pytest.mark.parametrize("n_hidden", [0, 1, 2])
+def test_no_total_of_the_process_tells_how_many_reports_a_hidden_round_has(store, n_hidden):
+    entry, _ = open_campaign(store, campaign(min_reports=3))
+    metrics = Metrics()
+    metrics.met(entry.number, entry.campaign.terms)
+    before = metrics.text(n_waiting=0)
+    for slot, n in ((FIRST, n_hidden), (FIRST + 7, 5)):
+        for i in range(n):  # one by one, as they come
+            row = StoredReport(entry.number, bytes([slot % 256, i]) * 16, slot, b"\x00")
+            metrics.wrote(store.write([Submission(entry.number, [row])]))
+        if slot == FIRST:
+            assert metrics.text(n_waiting=0) == before
+    assert told(metrics, 'lopub_reports_total{outcome="accepted"}') == tally(store, entry).n_reports == 5
+
+
+def test_reports_that_come_again_in_one_group_are_not_taken_for_new_ones(store):
+    entry, _ = open_campaign(store, campaign(min_reports=3))
+    metrics = Metrics()
+    metrics.met(entry.number, entry.campaign.terms)
+    rows = [StoredReport(entry.number, bytes([i]) * 32, FIRST + 7 * (i % 2), b"\x00") for i in range(4)]
+    for _ in range(3):
+        metrics.wrote(store.write([Submission(entry.number, rows)]))
+    assert told(metrics, 'lopub_reports_total{outcome="accepted"}') == 0
+    assert told(metrics, 'lopub_reports_total{outcome="replayed"}') == 8
 
 
 def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):

@@ -43,6 +43,15 @@ SourceCampaign = Annotated[
         show_default=False,
     ),
 ]
+Round = Annotated[
+    str | None,
+    typer.Option(
+        "--round",
+        metavar="DAY",
+        help="Of a campaign that repeats: the round that begins on this day, or so, such as 2026-11.",
+        show_default=False,
+    ),
+]
 Domain = Annotated[
     Path | None,
     typer.Option(

@@ -28,6 +28,7 @@ from lopub.cli.commands import app
 from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.contract.report import unframed
 from lopub.contract.schedule import EPOCH
+from lopub.forecast.outlook import outlook_of
 
 OPENS = date(2026, 11, 2)
 RECORD = '{"smokes": true}'
@@ -147,6 +148,105 @@ def test_all_reports_of_a_series_are_withdrawn(clock, tmp_path):
     assert "what was sent in the rounds from 2026-11-02, 2026-11-09, 2026-11-16" in told
     assert "the epsilon of the whole series stays in what this store has spent" in told
     assert "still makes a report in a later round of this device" in told
+
+
+def draft(tmp_path, mode: str, take_part: int = 2, more: dict[str, object] | None = None):
+    repeat = {"every_days": 7, "rounds": 6, "take_part": take_part, "mode": mode}
+    fields = [{"name": "smokes", "type": "boolean"}, {"name": "mood", "type": "string", "categories": ["good", "fair", "bad"]}]
+    terms = {"name": "weekly", "min_reports": 100, "schedule": {"opens": str(OPENS), "repeat": repeat | (more or {})}}
+    (tmp_path / "draft.json").write_text(json.dumps(terms | {"schema": {"fields": fields}}))
+    return "draft.json"
+
+
+def test_a_plan_in_rounds_is_for_the_people_of_a_round(tmp_path):
+    draft(tmp_path, "sampled")
+    words = ("plan", "draft.json", "--epsilon", "2", "--try", "0", "--json")
+    told = json.loads(done(lopub(*words, "--people", "6000", cwd=tmp_path)).stdout)
+    assert (told["people"], told["reports_a_round"]) == (6000, 2000)
+    assert [(one["mode"], one["take_part"]) for one in told["rounds"] if one["is_own"]] == [("sampled", 2)]
+    repeat = '"repeat": "once", "closes": "2027-01-01"'
+    text = re.sub(r'"repeat": \{.*?\}', repeat, (tmp_path / "draft.json").read_text())
+    (tmp_path / "once.json").write_text(text)
+    once = json.loads(done(lopub("plan", "once.json", *words[2:], "--people", "2000", cwd=tmp_path)).stdout)
+    assert once["expected"] == told["expected"] and "reports_a_round" not in once
+    other_way = json.loads(done(lopub(*words, "--error", str(told["error"]), cwd=tmp_path)).stdout)
+    assert other_way["people"] == pytest.approx(6000, rel=0.05)
+    shown = done(lopub(*words[:-1], "--people", "6000", cwd=tmp_path)).stdout
+    assert "6,000 people take part in 2 of 6 rounds: 2,000 reports a round." in shown
+    assert "sampled 2 (yours)" in " ".join(shown.split())
+    assert "--people 6000 -o campaign.json" in shown
+
+
+def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
+    draft(tmp_path, "sampled")
+    said = refused(lopub("plan", "draft.json", "--people", "299", "--epsilon", "2", cwd=tmp_path))
+    assert "asks for at least 100 reports before anything is estimated; 99 reports a round are too few" in said
+
+
+def test_a_permanent_draft_is_planned_and_written(tmp_path):
+    draft(tmp_path, "permanent", 6)
+    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "3")
+    told = json.loads(done(lopub(*words, "-o", "campaign.json", "--json", cwd=tmp_path)).stdout)
+    campaign = Campaign.load(tmp_path / "campaign.json")
+    assert told["campaign"] == campaign.id and round(campaign.lifetime_epsilon, 6) == 3
+    assert told["reports_a_round"] == 6000 and told["options"][0]["expected"] == told["expected"]
+    shown = " ".join(done(lopub(*words, cwd=tmp_path)).stdout.split())
+    assert "permanent 6 (yours)" in shown and "in however many rounds, have epsilon 3.000" in shown
+
+
+@pytest.mark.parametrize("option", [("--error", "0.1"), ("--try", "2"), ("--html", "x.html"), ("--weight", "mood=2")])
+def test_a_plan_of_a_permanent_draft_refuses_what_it_does_not_go_by(option, tmp_path):
+    draft(tmp_path, "permanent", 6)
+    people = () if option[0] == "--error" else ("--people", "6000")
+    result = lopub("plan", "draft.json", *people, "--epsilon", "1", *option, cwd=tmp_path)
+    assert result.returncode == 2 and f"{option[0]} does not go with mode permanent" in " ".join(result.stderr.split())
+
+
+def test_a_lifetime_epsilon_of_a_sampled_draft_is_refused_by_a_plan(tmp_path):
+    draft(tmp_path, "sampled")
+    result = lopub("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "2", cwd=tmp_path)
+    assert result.returncode == 2 and "--lifetime-epsilon belongs to drafts" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("mode", ["sampled", "permanent"])
+def test_a_campaign_is_shown_with_errors_of_a_round_and_both_epsilons_of_every_attribute(mode, tmp_path):
+    draft(tmp_path, mode)
+    lifetime = ("--lifetime-epsilon", "4") if mode == "permanent" else ()
+    done(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2", *lifetime, cwd=tmp_path))
+    campaign = Campaign.load(tmp_path / "campaign.json")
+    shown = " ".join(done(lopub("campaign", "show", "campaign.json", "--people", "6000", cwd=tmp_path)).stdout.split())
+    assert "with 6,000 people, 2,000 of them in a round" in shown
+    assert f"off by {outlook_of(campaign).at(2000).shares:.3f} on average" in shown
+    attributes = json.loads(done(lopub("campaign", "show", "campaign.json", "--json", cwd=tmp_path)).stdout)["attributes"]
+    for one in attributes:
+        whole = 2 if mode == "sampled" else one["lifetime_epsilon"] / one["epsilon"]
+        assert one["lifetime_epsilon"] == pytest.approx(whole * one["epsilon"]) and whole > 1
+    assert max(one["lifetime_epsilon"] for one in attributes) <= campaign.lifetime_epsilon * (1 + 1e-9)
+    if not campaign.jointly:
+        assert sum(one["lifetime_epsilon"] for one in attributes) == pytest.approx(campaign.lifetime_epsilon)
+
+
+def test_a_permanent_report_below_the_epsilon_that_was_asked_for_is_noted(tmp_path):
+    """Two layers of `direct` hide more, the more answers a question has: with 2 and 3, the larger question gets less."""
+    draft(tmp_path, "permanent")
+    words = ("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2", "--lifetime-epsilon", "4", "--force")
+    assert "note: one report has epsilon 1.949, not the 2 that was asked for" in done(lopub(*words, cwd=tmp_path)).stderr
+    assert "note" not in done(lopub(*words, "--mechanism", "unary", cwd=tmp_path)).stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ({"take_part": 7}, "schedule.repeat.take_part must lie in 1..6, the number of rounds, got 7"),
+        ({"every_days": 0}, "schedule.repeat.every_days must lie in 1..366, got 0"),
+        ({"mode": "often"}, "schedule.repeat.mode must be sampled or permanent, got 'often'"),
+    ],
+)
+def test_a_repeat_that_cannot_be_is_one_mistake_of_a_draft(change, mistake, tmp_path):
+    draft(tmp_path, "sampled", more=change)
+    assert f"mistake: line 1: {mistake}\n" == lopub("draft", "check", "draft.json", cwd=tmp_path).stdout
+    said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
+    assert said == f"lopub: draft.json: {mistake}\n"
 
 
 def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):

@@ -1,7 +1,7 @@
 """The words that several commands share: the same option has the same name, the same letter and the same help everywhere."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -68,6 +68,16 @@ Margins = Annotated[
     ),
 ]
 
+LifetimeEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--lifetime-epsilon",
+        metavar="L",
+        help="Of everything that a device ever sends, where the draft repeats in mode permanent.",
+        rich_help_panel="Privacy",
+    ),
+]
+
 Database = Annotated[
     str, typer.Option("--database", metavar="URL", help="sqlite:///FILE or postgresql://USER@HOST/NAME.", envvar="LOPUB_DATABASE")
 ]
@@ -91,6 +101,14 @@ Language = Annotated[
         show_default=False,
     ),
 ]
+
+
+def refuse_given(context: typer.Context, allowed: Collection[str], why: str) -> None:
+    """Refuse whatever was asked for on the command line that is not allowed here. allowed: parameters of the command."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"{parameter.opts[0]} {why}")
 
 
 def languages_wanted(given: str | None) -> list[str]:

@@ -7,15 +7,27 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
-from lopub.cli.options import OUTPUT, AsJson, Force, Margins, Seed
+from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed, refuse_given
 from lopub.cli.outputs import check_file
+from lopub.cli.plan_rounds import (
+    WITH_KEPT,
+    KeptPlan,
+    check_enough,
+    keeps_an_answer,
+    people_for,
+    plan_kept,
+    print_rounds,
+    reports_of,
+    rounds_planned,
+    say_rounds,
+)
 from lopub.collection.dataset import Dataset
 from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.wording import weakness
-from lopub.errors import CampaignError, DomainError, TooFewReports
+from lopub.errors import DomainError
 from lopub.files import write_whole
 from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.forecast.outlook import ACCURACY
@@ -24,7 +36,6 @@ from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
 from lopub.planning.advice import OTHERS, in_words
-from lopub.planning.rounds import RoundOption, round_options
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
@@ -98,9 +109,11 @@ Output = Annotated[
 
 
 def plan(
+    context: typer.Context,
     campaign_file: CampaignFile,
     people: People = None,
     epsilon: Epsilon = None,
+    lifetime_epsilon: LifetimeEpsilon = None,
     error: Error = None,
     goal: Goal = "pairs",
     dependence: Dependence = "usual",
@@ -117,7 +130,8 @@ def plan(
 ) -> None:
     """Choose mechanism and view, and say how accurate the results will be, before a single report is collected.
 
-    Give two of --people, --epsilon and --error; the third is found.
+    Give two of --people, --epsilon and --error; the third is found. Where the campaign repeats, errors are those of one round;
+    in mode permanent give --people and --epsilon, of one report, and --lifetime-epsilon, of everything.
 
     Example: `lopub plan draft.json --people 20000 --epsilon 4 -o campaign.json`
 
@@ -127,33 +141,44 @@ def plan(
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
     files = checked_files(output, html, force=force)
     domain, terms = read_questions(campaign_file)
-    refuse_permanent(terms)
     crowd = population_of(domain, table_file, margin or [], dependence)
+    if keeps_an_answer(terms):
+        refuse_given(context, WITH_KEPT, "does not go with mode permanent, whose few ways are compared by forecast")
+        asked = KeptPlan(domain, terms, crowd, goal, people, epsilon, lifetime_epsilon)
+        plan_kept(asked, output, as_json=as_json, force=force)
+        return
+    if lifetime_epsilon is not None:
+        raise typer.BadParameter("--lifetime-epsilon belongs to drafts that repeat in mode permanent")
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        if people is None:
-            people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
+        reports = None if people is None else reports_of(people, terms)
+        if reports is None:
+            reports = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
         elif epsilon is None:
-            epsilon = epsilon_needed(domain, people=people, error=_known(error), **question)
-        check_enough(people if terms.repeat is None else people * terms.repeat.take_part // terms.repeat.rounds, terms)
-        found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
+            epsilon = epsilon_needed(domain, people=reports, error=_known(error), **question)
+        check_enough(reports, terms)
+        found = planned(domain, people=reports, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
-        document, in_rounds = described(found, advised), _in_rounds(campaign, found)
-        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
+        people = people or people_for(reports, terms)
+        document, in_rounds = described(found, advised), rounds_planned(campaign, people, crowd)
+        page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else ""
     if output is not None:
         campaign.save(output, force=force)
     if html is not None:
         write_whole(html, page.encode(), force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        document |= {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        document |= (
+            {"people": people, "reports_a_round": reports, "rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        )
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
+        say_rounds(terms, people)
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
+            say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
     if warning := weakness(campaign):
         note(f"warning: {warning}")
     if not as_json:
@@ -174,21 +199,12 @@ def tell_written(files: list[Path]) -> None:
         say(f"written: {file}")
 
 
-def refuse_permanent(terms: Terms) -> None:
-    """A permanent answer is not what is planned here."""
-    if terms.repeat is not None and terms.repeat.is_permanent:
-        raise CampaignError(
-            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
-            " make the campaign with `lopub campaign make --lifetime-epsilon`"
-        )
-
-
-def next_step(path: Path, found: Plan, *, plain: bool) -> str:
+def next_step(path: Path, found: Plan, people: int, *, plain: bool) -> str:
     """How to get the campaign. plain: whether nothing was asked for that `lopub campaign make` does not know."""
     said = "add -o campaign.json to write this campaign"
     if not plain:
         return said
-    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {found.people} -o campaign.json"
+    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {people} -o campaign.json"
     return f"{said}; `{same}` makes the same one"
 
 
@@ -205,15 +221,6 @@ def _known(value: float | None) -> float:
     if value is None:
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
     return value
-
-
-def check_enough(people: int, terms: Terms) -> None:
-    """Refuse fewer people than the campaign asks for."""
-    if people < terms.min_reports:
-        raise TooFewReports(
-            f"the campaign asks for at least {terms.min_reports:,} reports before anything is estimated; {people:,} people are"
-            " too few"
-        )
 
 
 def read_questions(path: Path) -> tuple[Domain, Terms]:
@@ -304,29 +311,6 @@ def described_option(option: Option) -> dict[str, Any]:
 def _known_error(error: float) -> float | None:
     """JSON knows no number that is none."""
     return None if error != error else error
-
-
-def _in_rounds(campaign: Campaign, found: Plan) -> list[RoundOption]:
-    """Of a campaign that repeats: what rounds cost, for its lifetime epsilon, in both modes."""
-    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
-    if schedule is None or schedule.repeat is None:
-        return []
-    crowd = found.population
-    return list(round_options(campaign.domain, schedule, people=found.people, lifetime_epsilon=total, population=crowd))
-
-
-def print_rounds(options: list[RoundOption]) -> None:
-    """The same as a table; nothing where a campaign does not repeat."""
-    titles = ("rounds", "take part", "epsilon of a report", "reports a round", "share", "change")
-    shown = table(*titles, right=titles[1:])
-    for one in options:
-        change = f"{one.change_error:.4f}"
-        if one.least_change_error < one.change_error:
-            change = f"{one.least_change_error:.4f} to {change}"
-        shown.add_row(one.mode, f"{one.take_part}", f"{one.epsilon:.3f}", f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
-    if options:
-        say(f"\nin rounds, with epsilon {options[0].lifetime_epsilon:.3g} for everything that a device sends; standard errors:")
-        out.print(shown)
 
 
 def print_plan(found: Plan, advised: list[Advice]) -> None:

@@ -6,7 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, Round, SourceCampaign, Sources, language_told
+from lopub.cli.options import (
+    OUTPUT,
+    SEED_HELP,
+    AsJson,
+    Force,
+    Margins,
+    Round,
+    SourceCampaign,
+    Sources,
+    language_told,
+    refuse_given,
+)
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import read, resolved
 from lopub.collection.batch import ReportBatch
@@ -118,7 +129,9 @@ def publish(
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
     if all_rounds:
-        refuse_other_options(context)
+        refuse_given(
+            context, WITH_ALL_ROUNDS, "does not go with --all-rounds, which makes no table and estimates all rounds alike"
+        )
         publish_all_rounds(sources, campaign, output, as_json=as_json, force=force)
         return
     options: dict[str, Any] = {
@@ -149,16 +162,6 @@ def publish(
     else:
         print_publication(publication)
         say(f"written: {output}; start with {output / 'report.html'}")
-
-
-def refuse_other_options(context: typer.Context) -> None:
-    """Refuse whatever was asked for that --all-rounds has no use for."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name not in WITH_ALL_ROUNDS and source is not None and source.name == "COMMANDLINE":
-            raise typer.BadParameter(
-                f"{parameter.opts[0]} does not go with --all-rounds, which makes no table and estimates all rounds alike"
-            )
 
 
 def publish_all_rounds(sources: list[str], campaign: str | None, output: Path, *, as_json: bool, force: bool) -> None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
@@ -223,17 +223,24 @@ class Campaign:
         repeat = self.terms.repeat
         if repeat is None:
             return self.loss
-        if not repeat.is_permanent:
-            return times_up(self.loss, repeat.take_part)
-        below = self.mechanism.permanent_layer()
-        if self.jointly:
-            return max(below.losses(1, self._block((0,)), self.coded_channels))
-        return self.worst(lambda n_blocks: below.losses(n_blocks, self._block((0,)), self.coded_channels))
+        return self._below.loss if repeat.is_permanent else times_up(self.loss, repeat.take_part)
 
     @property
     def lifetime_epsilon(self) -> float:
         """Epsilon of everything that a device ever sends, as a double, rounded up."""
         return float_up(self.lifetime_loss)
+
+    def lifetime_loss_of(self, name: str) -> Decimal:
+        """Epsilon of one attribute in everything that a device ever sends: between two histories that differ in it alone."""
+        repeat = self.terms.repeat
+        if repeat is None:
+            return self.loss_of(name)
+        return times_up(self.loss_of(name), repeat.take_part) if not repeat.is_permanent else self._below.loss_of(name)
+
+    @cached_property
+    def _below(self) -> "Campaign":
+        """A campaign whose reports are what this one's devices keep."""
+        return replace(self, mechanism=self.mechanism.permanent_layer(), terms=replace(self.terms, schedule=None))
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it

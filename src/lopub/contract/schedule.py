@@ -61,6 +61,14 @@ class Repeat:
         """Of all rounds together."""
         return self.every_days * self.rounds
 
+    def reports_a_round(self, people: int) -> int:
+        """How many of so many people's devices take part in one round, on average."""
+        return people * self.take_part // self.rounds
+
+    def people_for(self, reports: int) -> int:
+        """How many people it takes for so many reports a round."""
+        return -(-reports * self.rounds // self.take_part)
+
     def draw(self, randomness: Randomness) -> tuple[int, ...]:
         """The numbers of the rounds in which a device takes part, ascending: every choice of so many is equally likely."""
         return tuple(sorted(randomness.prefix(self.rounds, self.take_part)))

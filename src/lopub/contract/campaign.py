@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -220,10 +221,7 @@ class Campaign:
     def lifetime_loss(self) -> Decimal:
         """Epsilon of everything that a device ever sends to this campaign, for any two histories of answers, never below the true
         value. One report: its own. `sampled`: as many as it takes part in. `permanent`: that of the answer that is kept."""
-        repeat = self.terms.repeat
-        if repeat is None:
-            return self.loss
-        return self._below.loss if repeat.is_permanent else times_up(self.loss, repeat.take_part)
+        return self._in_all(lambda campaign: campaign.loss)
 
     @property
     def lifetime_epsilon(self) -> float:
@@ -231,16 +229,14 @@ class Campaign:
         return float_up(self.lifetime_loss)
 
     def lifetime_loss_of(self, name: str) -> Decimal:
-        """Epsilon of one attribute in everything that a device ever sends: between two histories that differ in it alone."""
-        repeat = self.terms.repeat
-        if repeat is None:
-            return self.loss_of(name)
-        return times_up(self.loss_of(name), repeat.take_part) if not repeat.is_permanent else self._below.loss_of(name)
+        """The same of one attribute: between two histories that differ in it alone."""
+        return self._in_all(lambda campaign: campaign.loss_of(name))
 
-    @cached_property
-    def _below(self) -> "Campaign":
-        """A campaign whose reports are what this one's devices keep."""
-        return replace(self, mechanism=self.mechanism.permanent_layer(), terms=replace(self.terms, schedule=None))
+    def _in_all(self, loss: "Callable[[Campaign], Decimal]") -> Decimal:
+        repeat = self.terms.repeat
+        if repeat is None or not repeat.is_permanent:
+            return times_up(loss(self), repeat.take_part) if repeat else loss(self)
+        return loss(replace(self, mechanism=self.mechanism.permanent_layer(), terms=replace(self.terms, schedule=None)))
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
@@ -385,8 +381,7 @@ class Campaign:
 
 
 def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
-    error = CampaignError(message)
-    error.reason = reason
+    (error := CampaignError(message)).reason = reason
     return error
 
 

@@ -33,7 +33,7 @@ WAITING, RECEIVED, REFUSED, WITHDRAWN = "waiting", "received", "refused", "withd
 """What became of a report: nothing yet, or what a collector said of it last."""
 
 
-class Made(NamedTuple):
+class MadeReport(NamedTuple):
     """A report, and what became of it."""
 
     report: Report
@@ -48,14 +48,14 @@ class Kept:
     """The numbers of the rounds that were drawn."""
     answer: bytes = b""
     """In mode permanent, the noisy answer: a view and its noisy outputs."""
-    made: tuple[Made, ...] = ()
+    made: tuple[MadeReport, ...] = ()
     """In the order of their rounds."""
 
     def of(self, slot: int) -> Report | None:
         """The report of the round with this first day, if it was made."""
         return next((made.report for made in self.made if made.report.slot == slot), None)
 
-    def with_made(self, new: Made) -> "Kept":
+    def with_made(self, new: MadeReport) -> "Kept":
         """The same with a report; in the place of the one of its round, if there is one."""
         others = [made for made in self.made if made.report.slot != new.report.slot]
         return replace(self, made=tuple(sorted([*others, new], key=lambda made: made.report.slot)))
@@ -100,7 +100,7 @@ class Series:
 
     # ---- reports
 
-    def made(self) -> tuple[Made, ...]:
+    def made(self) -> tuple[MadeReport, ...]:
         """The reports that were made, in the order of their rounds, and what became of each."""
         data = self.store.kept(self.key)
         return self._now(data).made if data is not None or self.store.is_lost(self.key) else ()
@@ -127,7 +127,7 @@ class Series:
                 return kept
             if self.repeat.is_permanent and not kept.answer:
                 kept = replace(kept, answer=memorized(self.campaign, candidates, Randomness()))
-            return kept.with_made(Made(self.report(kept, candidates, slot)))
+            return kept.with_made(MadeReport(self.report(kept, candidates, slot)))
 
         return next(report for report, _ in self._replaced(grown).made if report.slot == slot)
 
@@ -139,7 +139,7 @@ class Series:
 
     def tell(self, report: Report, fate: str) -> None:
         """Keep what became of a report."""
-        self._replaced(lambda kept: kept.with_made(Made(report, fate)))
+        self._replaced(lambda kept: kept.with_made(MadeReport(report, fate)))
 
     # ---- what is kept
 
@@ -168,7 +168,7 @@ class Series:
                 raise ValueError
             rounds, answer = tuple(int(number) for number in kept["rounds"]), bytes.fromhex(kept["answer"])
             reports = [(bytes.fromhex(one["bytes"]), str(one["fate"])) for one in kept["reports"]]
-            made = tuple(Made(Report.from_bytes(report, self.campaign), fate) for report, fate in reports)
+            made = tuple(MadeReport(Report.from_bytes(report, self.campaign), fate) for report, fate in reports)
             return self._checked(Kept(rounds, answer, made))
         except (ValueError, KeyError, TypeError, RecursionError):  # ReportRejected is a ValueError, too
             raise _lost("what was kept of it") from None

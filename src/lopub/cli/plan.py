@@ -7,13 +7,13 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
-from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed, refuse_given
+from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
 from lopub.cli.outputs import check_file
 from lopub.cli.plan_rounds import (
-    WITH_KEPT,
     KeptPlan,
     check_enough,
-    keeps_an_answer,
+    described_rounds,
+    is_kept,
     people_for,
     plan_kept,
     print_rounds,
@@ -137,41 +137,27 @@ def plan(
 
     More: docs/choosing.md
     """
-    if sum(value is None for value in (people, epsilon, error)) != 1:
-        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+    check_two_given(people, epsilon, error)
     files = checked_files(output, html, force=force)
     domain, terms = read_questions(campaign_file)
     crowd = population_of(domain, table_file, margin or [], dependence)
-    if keeps_an_answer(terms):
-        refuse_given(context, WITH_KEPT, "does not go with mode permanent, whose few ways are compared by forecast")
+    if is_kept(context, terms):
         asked = KeptPlan(domain, terms, crowd, goal, people, epsilon, lifetime_epsilon)
-        plan_kept(asked, output, as_json=as_json, force=force)
-        return
-    if lifetime_epsilon is not None:
-        raise typer.BadParameter("--lifetime-epsilon belongs to drafts that repeat in mode permanent")
+        return plan_kept(asked, output, as_json=as_json, force=force)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        reports = None if people is None else reports_of(people, terms)
-        if reports is None:
-            reports = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
-        elif epsilon is None:
-            epsilon = epsilon_needed(domain, people=reports, error=_known(error), **question)
+        reports, budget = third_found(domain, None if people is None else reports_of(people, terms), epsilon, error, question)
         check_enough(reports, terms)
-        found = planned(domain, people=reports, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
+        found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
-        document, in_rounds = described(found, advised), rounds_planned(campaign, people, crowd)
+        in_rounds = rounds_planned(campaign, people, crowd)
         page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else ""
-    if output is not None:
-        campaign.save(output, force=force)
-    if html is not None:
-        write_whole(html, page.encode(), force=force)
+    write_files(campaign, output, page, html, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        document |= (
-            {"people": people, "reports_a_round": reports, "rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
-        )
+        document = described(found, advised) | described_rounds(in_rounds, people, reports)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         say_rounds(terms, people)
@@ -185,12 +171,37 @@ def plan(
         tell_written(files)
 
 
+def check_two_given(*values: float | None) -> None:
+    """Of the three."""
+    if sum(value is None for value in values) != 1:
+        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+
+
+def third_found(
+    domain: Domain, reports: int | None, epsilon: float | None, error: float | None, question: dict[str, Any]
+) -> tuple[int, float]:
+    """How many reports are studied together, and epsilon, one of which may have to be found."""
+    if reports is None:
+        return people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question), _known(epsilon)
+    if epsilon is None:
+        return reports, epsilon_needed(domain, people=reports, error=_known(error), **question)
+    return reports, epsilon
+
+
 def checked_files(*files: Path | None, force: bool) -> list[Path]:
     """Those that are asked for; refused where one cannot be written."""
     asked = [file for file in files if file is not None]
     for file in asked:
         check_file(file, force=force)
     return asked
+
+
+def write_files(campaign: Campaign, output: Path | None, page: str, html: Path | None, *, force: bool) -> None:
+    """The campaign and the page, where they are asked for."""
+    if output is not None:
+        campaign.save(output, force=force)
+    if html is not None:
+        write_whole(html, page.encode(), force=force)
 
 
 def tell_written(files: list[Path]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from lopub.cli.console import note, out, print_json, say, table
+from lopub.cli.options import refuse_given
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -22,9 +23,14 @@ WITH_KEPT = (
 """The parameters that a plan of mode permanent goes by."""
 
 
-def keeps_an_answer(terms: Terms) -> bool:
-    """Whether the campaign repeats in mode permanent."""
-    return terms.repeat is not None and terms.repeat.is_permanent
+def is_kept(context: typer.Context, terms: Terms) -> bool:
+    """Whether the campaign repeats in mode permanent; refuses the options of the other kind of plan."""
+    if terms.repeat is not None and terms.repeat.is_permanent:
+        refuse_given(context, WITH_KEPT, "does not go with mode permanent, whose few ways are compared by forecast")
+        return True
+    everything = {parameter.name or "" for parameter in context.command.params}
+    refuse_given(context, everything - {"lifetime_epsilon"}, "belongs to drafts that repeat in mode permanent")
+    return False
 
 
 def reports_of(people: int, terms: Terms) -> int:
@@ -61,6 +67,11 @@ def rounds_planned(campaign: Campaign, people: int, crowd: Population) -> list[R
         return []
     kept = campaign if schedule.repeat.is_permanent else None
     return list(round_options(campaign.domain, schedule, people=people, lifetime_epsilon=total, population=crowd, kept=kept))
+
+
+def described_rounds(options: list[RoundOption], people: int, reports: int) -> dict[str, Any]:
+    """The same for programs; nothing where a campaign does not repeat."""
+    return {"people": people, "reports_a_round": reports, "rounds": [vars(one) for one in options]} if options else {}
 
 
 def print_rounds(options: list[RoundOption]) -> None:

@@ -19,7 +19,8 @@ from lopub.cli.options import (
     refuse_given,
 )
 from lopub.cli.outputs import check_directory
-from lopub.cli.sources import read, resolved
+from lopub.cli.sources import Found, read, resolved
+from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
 from lopub.contract.budget import decimal_up
 from lopub.contract.schedule import day_of
@@ -132,8 +133,7 @@ def publish(
         refuse_given(
             context, WITH_ALL_ROUNDS, "does not go with --all-rounds, which makes no table and estimates all rounds alike"
         )
-        publish_all_rounds(sources, campaign, output, as_json=as_json, force=force)
-        return
+        return publish_all_rounds(sources, campaign, output, as_json=as_json, force=force)
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
@@ -149,8 +149,7 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    named = resolved(sources, campaign, round_name)
-    found = read(named, counts_suffice=named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings))
+    found = found_reports(resolved(sources, campaign, round_name), settings)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
@@ -185,6 +184,11 @@ def publish_all_rounds(sources: list[str], campaign: str | None, output: Path, *
     say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
     say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
     say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def found_reports(named: Named, settings: PublishSettings) -> Found:
+    """What the sources hold, or that of one round."""
+    return read(named, counts_suffice=named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings))
 
 
 def pruning(find: str | None) -> Pruning | None:

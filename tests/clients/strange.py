@@ -186,9 +186,6 @@ def campaign(rng: random.Random) -> tuple[Campaign, list[Json]]:
             return make_campaign(domain, terms(rng, when), wish), fields
 
 
-REPEAT: Json = {"every_days": 1, "mode": "permanent", "rounds": 4, "take_part": 4}
-
-
 def schedule(rng: random.Random, mechanism: str) -> Schedule | None:
     """None, some days, or rounds of a mode that the mechanism takes."""
     opens = date(rng.choice([1970, 2026, 2400]), rng.randint(1, 12), rng.randint(1, 28))

@@ -116,15 +116,44 @@ def test_campaigns_made_to_be_slow_are_refused_for_the_same_reason():
     assert differences([(make(), None, 0, b"") for make in heavy.HEAVY.values()]) == []
 
 
+@pytest.mark.skipif(not FULL, reason="runs with LOPUB_FULL=1")
+@pytest.mark.parametrize("name", heavy.HEAVY)
+def test_the_bundle_loads_or_refuses_a_campaign_within_a_second(name, tmp_path):
+    path = tmp_path / "campaign.json"
+    path.write_bytes(heavy.with_true_claim(heavy.HEAVY[name]()))
+    said = json.loads(node("test/load.mjs", path))
+    assert said["cpu"] < 1000, said
+
+
+SHORT = '{"format":1}', '{"format":2,"schema":{}}', "[]"
+
+
+def test_campaigns_that_load_at_the_same_time_do_not_mix_up_their_reasons(tmp_path):
+    """Loading stops now and then, and the step that is being made must not be another campaign's."""
+    good = heavy.with_true_claim(heavy.campaign([heavy.integer("n", 5000)], heavy.ALL, heavy.filters(4096, 4, 1)))
+    spelt = good.replace(b'"categoriesOrdered":false,', b"").replace(b'"language":"en",', b"")
+    cases = [
+        good,
+        good.replace(b'"epsilon":"8', b'"epsilon":"7'),
+        spelt,
+        good.replace(b'"bits":4096', b'"bits":12'),
+        *map(str.encode, SHORT),
+    ]
+    (tmp_path / "campaign.json").write_bytes(good)
+    script = f"""const cases = {json.dumps([case.decode() for case in cases])};
+    const loading = (text) => lopub.Campaign.load(new TextEncoder().encode(text));
+    const said = (text) => loading(text).then(({{ epsilon }}) => epsilon, (error) => error.reason);
+    return Promise.all([...cases, ...cases].map(said))"""
+    said = json.loads(node("test/device.mjs", tmp_path / "campaign.json", lines=[script]))
+    wanted = [python_says(case, None, 0, b"") for case in cases]
+    assert said == 2 * [each.get("reason", each.get("epsilon")) for each in wanted]
+    assert [each.get("reason") for each in wanted] == [None, "claim", "canonical", "codes", "schema", "schema", "format"]
+
+
 @pytest.mark.parametrize("n", [91, 92])
 def test_permanent_direct_answers_over_too_many_views_are_refused_alike(n):
     """Two layers hide more, the more cells there are, so that every view is looked at: 4,096 of them at most."""
-    schedule = {"opens": "2026-01-01", "closes": "2026-01-04", "repeat": strange.REPEAT}
-    mechanism = heavy.odds("direct", 1) | {"permanent": {"1": str(2**40)}}
-    more = {"format": 2, "schedule": schedule, "min_reports": 10**6}
-    value = json.loads(heavy.campaign(heavy.booleans(n), heavy.listed(heavy.pairs_of(n)), mechanism, jointly=True, **more))
-    value["privacy"]["lifetime_epsilon"] = "1.000000"
-    data = strange.spelt(value)
+    data = heavy.permanent(heavy.booleans(n), heavy.listed(heavy.pairs_of(n)), heavy.kept_odds(1), jointly=True)
     assert python_says(data, None, 0, b"")["reason"] == ("limit" if n * (n - 1) // 2 > 4096 else "claim")
     assert differences([(data, None, 0, b"")]) == []
 

@@ -1,5 +1,6 @@
 """The client in Chromium: golden vectors, its database, and sending to a collector that loses answers."""
 
+import hashlib
 import json
 import shutil
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from javascript import FOLDER, ROOT, SHIPPED, build_for_tests, needs_node
 
+import heavy
 import laws
 from lopub import AllAttributes, CampaignRequest, Repeat, Schedule, Terms, make_campaign
 from lopub.contract.report import Report, unframed
@@ -25,6 +27,8 @@ pytestmark = [
 ]
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 CAMPAIGN = laws.small_campaign(2, 3, epsilon=2, mechanism="direct", view=Sample(1), jointly=True)
+CODED = heavy.with_true_claim(heavy.campaign([heavy.integer("n", 20_000)], heavy.ALL, heavy.filters(4096, 4, 1)))
+"""A campaign whose codes take longer than a frame to derive."""
 WEEKS = make_campaign(
     CAMPAIGN.domain,
     Terms(
@@ -53,9 +57,9 @@ class Collector(BaseHTTPRequestHandler):
         body = b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
         if self.path in files:
             body = files[self.path].read_bytes()
-        for campaign in (CAMPAIGN, WEEKS):
-            if self.path == f"/campaigns/{campaign.id}":
-                body = campaign.canonical_bytes
+        for data in (CAMPAIGN.canonical_bytes, WEEKS.canonical_bytes, CODED):
+            if self.path == f"/campaigns/{hashlib.sha256(data).hexdigest()}":
+                body = data
         kind = (
             "text/html"
             if self.path[:2] in ("/", "/?")
@@ -138,6 +142,23 @@ def test_every_golden_vector_comes_out_in_chromium(browser, collector):
     )
     assert said["value"]["failures"] == []
     assert said["value"]["counts"]["reports"] > 410
+
+
+def test_the_page_stays_alive_while_codes_are_derived(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser,
+        """let beats = 0;
+        const bytes = new Uint8Array(await (await fetch(given[0])).arrayBuffer());
+        const loading = lopub.Campaign.load(bytes).then(({ epsilon }) => epsilon);
+        const beat = setInterval(() => beats++);
+        const epsilon = await loading;
+        clearInterval(beat);
+        return [epsilon, beats]""",
+        f"{collector[0]}/campaigns/{hashlib.sha256(CODED).hexdigest()}",
+    )["value"]
+    assert said[0] == "8.788899"
+    assert said[1] >= 3
 
 
 def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):

@@ -1,7 +1,8 @@
 // Campaign: what is asked, how it is randomized, on which terms. Named by the SHA-256 of its bytes; every claim in it is checked.
 
 import { decimalUp, type Loss } from "./budget";
-import { at, done, isObject, membersOf, need, needSpelling, parsed, take, type Json } from "./canonical";
+import { at, done, isObject, isSpelling, membersOf, need, parsed, take, type Json } from "./canonical";
+import { finished } from "./codes";
 import { Domain } from "./domain";
 import { Least, Most } from "./limits";
 import { mechanismOf, type Channel, type Mechanism, type Noise } from "./mechanisms";
@@ -11,7 +12,13 @@ import { hex, sha256 } from "./sha256";
 import { checkTranslations, termsOf, type Terms } from "./terms";
 import { viewOf, type View, type ViewRule } from "./views";
 
+const SLICE = 8;
 export const HEADER_BYTES = 29;
+
+export interface LoadOptions {
+  /** What the person, or the app, was told. */
+  readonly expectedId?: string;
+}
 
 export class Campaign {
   readonly id: string;
@@ -21,19 +28,35 @@ export class Campaign {
   readonly jointly: boolean;
   readonly terms: Terms;
   /** Epsilon of a whole report, never below the truth, in units of 2^-512. */
-  readonly loss: Loss;
+  loss = 0n;
   /** The same of everything that a device ever sends, for any two histories of answers. */
-  readonly lifetimeLoss: Loss;
+  lifetimeLoss = 0n;
   private readonly _channels = new Map<string, Channel>();
   /** The blocks whose epsilons differ: every view, or every attribute. */
   private _differing: readonly View[] = [];
 
-  /** The campaign that these bytes stand for. expectedId: what the person, or the app, was told. */
-  static fromBytes(bytes: Uint8Array, { expectedId }: { readonly expectedId?: string } = {}): Campaign {
-    return new Campaign(bytes, expectedId);
+  private readonly _claims: readonly string[];
+  private readonly _isSpeltRight: boolean;
+
+  /** The campaign that these bytes stand for. */
+  static fromBytes(bytes: Uint8Array, options?: LoadOptions): Campaign {
+    const campaign = new Campaign(bytes, options);
+    finished(campaign._checked());
+    return campaign;
   }
 
-  private constructor(bytes: Uint8Array, expectedId?: string) {
+  /** The same, in slices of a few milliseconds where codes are derived: the page stays alive meanwhile. */
+  static async load(bytes: Uint8Array, options?: LoadOptions): Promise<Campaign> {
+    const campaign = new Campaign(bytes, options), work = campaign._checked();
+    for (let since = performance.now(); !work.next().done; ) {
+      if (performance.now() - since < SLICE) continue;
+      await new Promise((done) => setTimeout(done));
+      since = performance.now();
+    }
+    return campaign;
+  }
+
+  private constructor(bytes: Uint8Array, { expectedId }: LoadOptions = {}) {
     at("id");
     this.id = hex(sha256(bytes), 8);
     need(expectedId === undefined || this.id === expectedId.toLowerCase());
@@ -57,18 +80,13 @@ export class Campaign {
     this.terms = termsOf(members);
     at("member");
     done(members);
-    this._check();
-    const { repeat } = this, isPermanent = repeat?.isPermanent;
-    this.loss = this._lossAmong();
-    this.lifetimeLoss = isPermanent ? this._lossAmong(undefined, true) : this.loss * BigInt(repeat?.takePart ?? 1);
-    at("claim");
-    need(claims[0] === this.epsilon && (claims[1] ?? this.lifetimeEpsilon) === this.lifetimeEpsilon);
-    needSpelling();
+    this._claims = claims;
+    this._isSpeltRight = isSpelling();
   }
 
-  /** That its parts go together, in the order of section 3.10. */
-  private _check(): void {
-    const { domain, view, mechanism, jointly, terms } = this, { noise, permanent, codes } = mechanism, counts = jointly ? [1] : view.sizes, isPermanent = !!this.repeat?.isPermanent;
+  /** That its parts go together, in the order of section 3.10; each step is named anew where others may have loaded a campaign meanwhile. */
+  private *_checked(): Generator<void> {
+    const { domain, view, mechanism, jointly, terms } = this, { noise, permanent, derived } = mechanism, counts = jointly ? [1] : view.sizes, isPermanent = !!this.repeat?.isPermanent;
     const fits = (each: Noise): boolean => counts.length === each.size && counts.every((n) => each.has(n)), blockOf = (each: View): Domain["attributes"] => each.map((i) => domain.attributes[i]);
     at("questionnaire");
     domain.checkQuestionnaire();
@@ -84,10 +102,21 @@ export class Campaign {
     if (mechanism.differs) this._differing = (jointly ? view.few(Most.codedViews, Most.tried) : domain.sizes.map((_, i) => [i])) ?? [];
     const blocks = this._differing.map(blockOf);
     need((!mechanism.differs || blocks.length) && (mechanism.areFew?.(blocks) ?? true));
-    at("codes");
-    need(!codes || blocks.every((block) => codes(block).isDistinct));
+    for (const block of derived ? blocks : []) {
+      const { isDistinct } = yield* derived!(block);
+      at("codes");
+      need(isDistinct);
+      yield;
+    }
     at("limit");
     need(this.longestReport <= Most.reportBytes);
+    const { repeat, _claims: claims } = this;
+    this.loss = this._lossAmong();
+    this.lifetimeLoss = isPermanent ? this._lossAmong(undefined, true) : this.loss * BigInt(repeat?.takePart ?? 1);
+    at("claim");
+    need(claims[0] === this.epsilon && (claims[1] ?? this.lifetimeEpsilon) === this.lifetimeEpsilon);
+    at("canonical");
+    need(this._isSpeltRight);
   }
 
   private _channel(block: View, nBlocks: number, isBelow = false): Channel {

@@ -6,8 +6,11 @@ import { Most } from "./limits";
 import { byCodePoints, isKnown } from "./texts";
 
 export type Json = string | number | boolean | Json[] | { [key: string]: Json };
-/** The members of an object that are still to be read. */
-export type Members = Map<string, Json>;
+/** An object that is being read, and how many of its members were. */
+export interface Members {
+  readonly value: { readonly [key: string]: Json };
+  taken: number;
+}
 
 
 // ---- refusing: a campaign is read at once, in the steps of section 3.10
@@ -31,49 +34,51 @@ export function note(isRight: boolean): void {
   isSpeltRight &&= isRight;
 }
 
-export function needSpelling(): void {
-  at("canonical");
-  need(isSpeltRight);
-}
+/** Whether everything that was read so far was spelt as it should be. */
+export const isSpelling = (): boolean => isSpeltRight;
 
 // ---- members: each is taken with its type, and none may be left over
 
-export const isObject = (value: unknown): value is object => typeof value === "object" && !Array.isArray(value);
+export const isObject = (value: unknown): value is { readonly [key: string]: Json } => typeof value === "object" && !Array.isArray(value);
 
 export function membersOf(value: Json): Members {
   need(isObject(value));
-  return new Map(Object.entries(value));
+  return { value, taken: 0 };
 }
+
+export const has = ({ value }: Members, key: string): boolean => Object.hasOwn(value, key);
+export const sizeOf = ({ value }: Members): number => Object.keys(value).length;
 
 /** What all values of a sample's type have in common. */
 type Like<T> = T extends string ? string : T extends number ? number : T extends boolean ? boolean : T extends readonly unknown[] ? Json[] : Json;
 
 /** A member, of the same type as the sample. */
 export function take<T extends Json = Json>(members: Members, key: string, sample?: T): Like<T> {
-  const value = members.get(key);
-  need(value !== undefined && (sample === undefined || (typeof value === typeof sample && Array.isArray(value) === Array.isArray(sample))));
-  members.delete(key);
+  need(has(members, key));
+  const value = members.value[key];
+  need(sample === undefined || (typeof value === typeof sample && Array.isArray(value) === Array.isArray(sample)));
+  members.taken++;
   return value as Like<T>;
 }
 
 /** What goes without saying where it has its default: it must then be left out. */
 export function optional<T extends string | number>(members: Members, key: string, usual: T): Like<T> {
-  const isThere = members.has(key), value = isThere ? take(members, key, usual) : (usual as Json as Like<T>);
+  const isThere = has(members, key), value = isThere ? take(members, key, usual) : (usual as Json as Like<T>);
   note(!isThere || (value as Json) !== usual);
   return value;
 }
 
 /** What must be written even where it is the default; drafts may leave it out. */
 export function written<T extends Json>(members: Members, key: string, usual: T): Like<T> {
-  const isThere = members.has(key);
+  const isThere = has(members, key);
   note(isThere);
   return isThere ? take(members, key, usual) : (usual as Json as Like<T>);
 }
 
 /** All members, whatever their names. */
-export const every = <T>(members: Members, read: (value: Json) => T): Map<string, T> => new Map([...members].map(([key, value]) => [key, read(value)]));
+export const every = <T>({ value }: Members, read: (value: Json) => T): Map<string, T> => new Map(Object.entries(value).map(([key, item]) => [key, read(item)]));
 
-export const done = (members: Members): void => need(!members.size);
+export const done = (members: Members): void => need(sizeOf(members) === members.taken);
 
 /** A text, wherever one must stand. */
 export function asText(value: Json): string {
@@ -93,9 +98,9 @@ export function parsed(text: string): Json {
     if (typeof value !== "object") return JSON.stringify(value);
     need(value && depth < Most.depth);
     if (Array.isArray(value)) return `[${value.map((item) => spelt(item, depth + 1))}]`;
-    const members = Object.entries(value).sort(([a], [b]) => byCodePoints(a, b));
-    nKeys += members.length;
-    return `{${members.map(([key, item]) => `${spelt(key, 0)}:${spelt(item, depth + 1)}`)}}`;
+    const keys = Object.keys(value).sort(), members = keys.some((key) => /[\ud800-\udfff]/.test(key)) ? keys.sort(byCodePoints) : keys; // units tell the same order without pairs
+    nKeys += keys.length;
+    return `{${members.map((key) => `${spelt(key, 0)}:${spelt(value[key as keyof typeof value], depth + 1)}`)}}`;
   }
 
   at("json");

@@ -3,7 +3,7 @@
 import { UNIT } from "./budget";
 import { Most } from "./limits";
 import type { Block } from "./mechanisms";
-import { joined, range, sum } from "./numbers";
+import { joined, sum } from "./numbers";
 import { sha256, utf8 } from "./sha256";
 
 const TAG = "lopub/bloom/1", COUNTER = "\0\0\0\0";
@@ -27,20 +27,23 @@ const cellsOf = (block: Block): number => block.reduce((total, { size }) => tota
 
 /** The distinct positions of one candidate, in the order in which they are found. bytes: what is hashed, a counter of four bytes at its end. */
 export function positions(bytes: Uint8Array, bits: number, hashes: number): number[] {
-  const found = new Set<number>(), counter = new DataView(bytes.buffer, bytes.length - 4);
+  const found: number[] = [];
   for (let turn = 0; ; turn++) {
-    counter.setUint32(0, turn);
-    for (const word of sha256(bytes)) if (word < UNIT - (UNIT % bits) && found.add(word % bits).size === hashes) return [...found];
+    for (let i = 1; i < 5; i++) bytes[bytes.length - i] = turn >> (8 * i - 8);
+    for (const word of sha256(bytes)) if (word < UNIT - (UNIT % bits) && !found.includes(word % bits) && found.push(word % bits) === hashes) return found;
   }
 }
 
-export function codesOf(block: Block, bits: number, hashes: number, salt: string): Codes {
-  const head = joined([TAG, salt, ...block.map(({ name }) => name)].map(prefixed)), texts = block.map((attribute) => attribute.texts().map(prefixed));
-  const n = cellsOf(block), most = 2 * Math.min(hashes, bits - hashes), rows = range(n).map((cell) => {
-    const parts = [prefixed(COUNTER)];
-    for (let i = block.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(texts[i][cell % texts[i].length]);
-    return positions(joined([head, ...parts]), bits, hashes).sort();
-  });
+/** Derives the codes of a block, and lets go after every few of them, so that whoever waits for them can do something else. */
+export function* codesOf(block: Block, bits: number, hashes: number, salt: string, prefixedOnce: typeof prefixed): Generator<void, Codes> {
+  const texts = block.map((attribute) => attribute.texts().map(prefixedOnce)), n = cellsOf(block), most = 2 * Math.min(hashes, bits - hashes), end = prefixedOnce(COUNTER);
+  const head = joined([TAG, salt, ...block.map(({ name }) => name)].map(prefixedOnce)), rows: number[][] = [];
+  while (rows.length < n) {
+    const parts = [end];
+    for (let i = block.length, cell = rows.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(texts[i][cell % texts[i].length]);
+    rows.push(positions(joined([head, ...parts]), bits, hashes).sort((a, b) => a - b));
+    if (!(rows.length & 127)) yield;
+  }
 
   let widest: number | undefined;
   function distance(place?: number): number {
@@ -59,9 +62,17 @@ export function codesOf(block: Block, bits: number, hashes: number, salt: string
   return { isDistinct: new Set(rows.map(String)).size === n, row: (cell) => rows[cell], distance };
 }
 
+/** What comes of work that lets go now and then. */
+export function finished<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
 /** How many bytes are hashed for the first hashes of all cells of these blocks. */
-export function hashedBytes(blocks: readonly Block[], salt: string): number {
-  const known = new Map<unknown, number>(), length = (texts: readonly string[]): number => sum(texts.map((text) => prefixed(text).length));
+export function hashedBytes(blocks: readonly Block[], salt: string, prefixedOnce: typeof prefixed): number {
+  const known = new Map<unknown, number>(), length = (texts: readonly string[]): number => sum(texts.map((text) => prefixedOnce(text).length));
   return sum(
     blocks.map((block) => {
       const n = cellsOf(block);

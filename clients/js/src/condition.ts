@@ -1,6 +1,6 @@
 // Only-if: when a question applies (section 3.8).
 
-import { done, membersOf, need, take, asText, type Json } from "./canonical";
+import { asText, done, has, membersOf, need, take, type Json } from "./canonical";
 import { Most } from "./limits";
 
 const OPERATORS = ["equals", "oneOf", "includes", "atLeast", "above", "atMost", "below"];
@@ -25,8 +25,8 @@ export function conditionOf(value: Json): Condition {
 }
 
 function read(value: Json, found: Comparison[]): Condition["evaluate"] {
-  const members = membersOf(value), words = ["not", "and", "or", ...OPERATORS].filter((each) => members.has(each)), [word] = words, isNot = word === "not";
-  const field = members.has("field") && asText(take(members, "field")), isComparison = OPERATORS.includes(word);
+  const members = membersOf(value), words = ["not", "and", "or", ...OPERATORS].filter((each) => has(members, each)), [word] = words, isNot = word === "not";
+  const field = has(members, "field") && asText(take(members, "field")), isComparison = OPERATORS.includes(word);
   need(words.length === 1 && isComparison === (field !== false));
   const inner = take(members, word), values = isNot || (isComparison && word !== "oneOf") ? [inner] : inner;
   done(members);

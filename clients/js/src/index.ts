@@ -1,6 +1,6 @@
 // The public names: those of the Python client, in camel case.
 
-export { Campaign } from "./campaign";
+export { Campaign, type LoadOptions } from "./campaign";
 export { Client, type Answers, type ClientOptions } from "./client";
 export {
   CampaignError, CollectorError, DomainError, EpsilonTooHigh, LopubError, ReportRejected, StoreError, TryLater,

@@ -25,6 +25,8 @@ export const enum Most {
   /** Positions of all codes together, and bytes that are hashed for them. */
   positions = 2 ** 18,
   hashedBytes = 2 ** 25,
+  /** Of a permanent answer: numbers of cells times numbers of blocks. */
+  laws = 1024,
   /** Cells of a block up to which every two codes are compared. */
   compared = 256,
   reportBytes = 65535,

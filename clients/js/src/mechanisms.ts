@@ -2,8 +2,8 @@
 // A channel is one block under one mechanism; all else is written against channels.
 
 import { BIG_UNIT, UNIT, bitLength, flipLoss, logUp, type Loss } from "./budget";
-import { done, every, isObject, membersOf, need, note, take, type Json, type Members } from "./canonical";
-import { codesOf, hashedBytes, type Codes } from "./codes";
+import { done, every, has, isObject, membersOf, need, note, take, type Json, type Members } from "./canonical";
+import { codesOf, finished, hashedBytes, prefixed, type Codes } from "./codes";
 import { reject } from "./errors";
 import { Most } from "./limits";
 import { bigOf, bitAt, flipBit, largest, product, range, sum } from "./numbers";
@@ -41,8 +41,8 @@ export interface Mechanism {
   mostWidth(cells: bigint, block?: Block): number;
   /** Whether its parameters fit the attributes. */
   fits?(attributes: Block, jointly: boolean): boolean;
-  /** The codes of a block, where it has some. */
-  codes?(block: Block): Codes;
+  /** Derives the codes of a block, where it has some; stops now and then. */
+  derived?(block: Block): Generator<void, Codes>;
   /** Whether the codes of these blocks can be derived in a moment. */
   areFew?(blocks: readonly Block[]): boolean;
 }
@@ -160,12 +160,13 @@ const hashed: Make = (cells, odds) => {
 
 /** A mechanism whose blocks differ in nothing but their numbers of cells. */
 function byCells(make: Make, read: (members: Members, key?: string) => Noise, members: Members, largestBlock = 65536n): Mechanism {
-  const noise = read(members), permanent = (make === symmetric || make === direct) && members.has("permanent") ? read(members, "permanent") : undefined;
+  const noise = read(members), permanent = (make === symmetric || make === direct) && has(members, "permanent") ? read(members, "permanent") : undefined;
   return {
     noise,
     permanent,
     largestBlock,
     differs: make === direct && !!permanent, // two layers hide more, the more cells there are
+    areFew: (blocks) => noise.size * new Set(blocks.map(cellsOf)).size <= Most.laws,
     channel(block, nBlocks, isBelow) {
       const lower = permanent?.get(nBlocks), cells = cellsOf(block);
       return isBelow ? make(cells, lower!) : make(cells, noise.get(nBlocks)!, lower);
@@ -180,25 +181,30 @@ function byCells(make: Make, read: (members: Members, key?: string) => Noise, me
 
 function bloom(members: Members): Mechanism {
   const given = take(members, "bits"), lengths = isObject(given) ? every(membersOf(given), asInteger) : undefined, one = lengths ? 0 : asInteger(given);
-  const layers = byCells(symmetric, unitsOf, members), hashes = take(members, "hashes", 0), salt = take(members, "salt", ""), known = new Map<string, Codes>();
-  const mostWidth = (_cells: bigint, block?: Block): number => lengths?.get(block![0].name) ?? one;
-  need(hashes > 0 && hashes <= Most.hashes && [...(lengths?.values() ?? [one])].every((m) => m > 1 && m <= Most.bits && hashes <= m));
-  const codes = (block: Block): Codes => {
-    const key = block.map(({ name }) => name).join("\0"), found = known.get(key) ?? codesOf(block, mostWidth(0n, block), hashes, salt);
-    known.set(key, found);
+  const layers = byCells(symmetric, unitsOf, members), hashes = take(members, "hashes", 0), salt = take(members, "salt", ""), known = new Map<string, Codes>(), parts = new Map<string, Uint8Array>();
+  const prefixedOnce = (part: string): Uint8Array => {
+    const found = parts.get(part) ?? prefixed(part);
+    parts.set(part, found);
     return found;
   };
+  const mostWidth = (_cells: bigint, block?: Block): number => lengths?.get(block![0].name) ?? one;
+  need(hashes > 0 && hashes <= Most.hashes && [...(lengths?.values() ?? [one])].every((m) => m > 1 && m <= Most.bits && hashes <= m));
+  function* derived(block: Block): Generator<void, Codes> {
+    const key = block.map(({ name }) => name).join("\0"), found = known.get(key) ?? (yield* codesOf(block, mostWidth(0n, block), hashes, salt, prefixedOnce));
+    known.set(key, found);
+    return found;
+  }
   return {
     ...layers,
     differs: true,
-    codes,
+    derived,
     mostWidth,
     channel(block, nBlocks, isBelow) {
-      const lower = layers.permanent?.get(nBlocks), make = flipped.bind(null, mostWidth(0n, block), codes(block));
+      const lower = layers.permanent?.get(nBlocks), make = flipped.bind(null, mostWidth(0n, block), finished(derived(block)));
       return isBelow ? make(lower!) : make(layers.noise.get(nBlocks)!, lower);
     },
     fits: (attributes, jointly) => !lengths || (!jointly && lengths.size === attributes.length && attributes.every(({ name }) => lengths.has(name))),
-    areFew: (blocks) => sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes,
+    areFew: (blocks) => sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt, prefixedOnce) <= Most.hashedBytes,
   };
 }
 

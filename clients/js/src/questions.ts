@@ -1,6 +1,6 @@
 // Questions and their candidates (sections 3.2, 3.9 and 4). An attribute turns an answer into the number of a candidate.
 
-import { done, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
+import { done, has, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
 import { conditionOf, type Answer, type Comparison, type Condition } from "./condition";
 import { CYCLES, firstDay, hasPeriod, periodOf, periodTexts, periodsBetween } from "./dates";
 import { DomainError } from "./errors";
@@ -223,7 +223,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     done(inner);
     need(edges.length > 1 && !(clamp && edges.some(isInfinite)) && bounds.every((bound, i) => !i || bounds[i - 1] < bound));
     for (const [key, edge] of [["minimum", edges[0]], ["maximum", edges.at(-1)!]]) {
-      const isThere = constraints.has(key);
+      const isThere = has(constraints, key);
       note(isThere === !(clamp || isInfinite(edge)));
       need(!isThere || (!isInfinite(edge) && edgeOf(take(constraints, key)) === edge));
     }
@@ -247,7 +247,7 @@ export function questionOf(value: Json): Question {
   const common = {
     name: take(members, "name", ""), title, question, description,
     isRequired: written(constraints, "required", true),
-    onlyIf: members.has("onlyIf") ? conditionOf(take(members, "onlyIf")) : undefined,
+    onlyIf: has(members, "onlyIf") ? conditionOf(take(members, "onlyIf")) : undefined,
   };
   need(Object.hasOwn(READERS, type));
   const read = READERS[type](members, constraints, common, type), asked = read instanceof Question ? read : new Question(common, type, [new Attribute(common, read)]);

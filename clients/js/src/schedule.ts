@@ -25,7 +25,7 @@ export const GRACE_DAYS = 14;
 
 export function scheduleOf(members: Members): Schedule {
   const opens = dayOf(take(members, "opens", ""))!, closes = dayOf(take(members, "closes", ""))!;
-  const repeat = isObject(members.get("repeat")) ? repeatOf(membersOf(take(members, "repeat"))) : undefined;
+  const repeat = isObject(members.value.repeat) ? repeatOf(membersOf(take(members, "repeat"))) : undefined;
   need(opens >= 0 && (repeat ? closes === opens + repeat.everyDays * repeat.rounds - 1 : written(members, "repeat", "once") === "once" && opens <= closes));
   done(members);
   return { opens, closes, repeat };

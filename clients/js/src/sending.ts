@@ -35,7 +35,7 @@ export function addressOf(url: string, { allowPlainHttp }: SendOptions): Address
 /** The campaign at this address; its bytes must have the hash that the address names. */
 export async function fetchCampaign(url: string, options: SendOptions = {}): Promise<Campaign> {
   const address = addressOf(url, options), [bytes] = await persist(address.url, {}, options, (body) => body);
-  return Campaign.fromBytes(bytes, { expectedId: address.campaignId });
+  return Campaign.load(bytes, { expectedId: address.campaignId });
 }
 
 /** The same bytes until the collector has understood them; how many attempts it took. */

@@ -12,14 +12,14 @@ const words = new Int32Array(64);
 const turn = (x: number, n: number): number => (x >>> n) | (x << (32 - n));
 
 /** The eight words of the hash. */
-export function sha256(bytes: Uint8Array): Uint32Array {
-  const length = bytes.length, padded = new Uint8Array((length + 72) & ~63), data = new DataView(padded.buffer), state = Uint32Array.from(START);
+export function sha256(bytes: Uint8Array): number[] {
+  const n = bytes.length, padded = new Uint8Array((n + 72) & ~63), data = new DataView(padded.buffer), state = START.slice();
   padded.set(bytes);
-  padded[length] = 128;
-  data.setUint32(padded.length - 8, length / 2 ** 29);
-  data.setUint32(padded.length - 4, length << 3);
+  padded[n] = 128;
+  data.setUint32(padded.length - 8, n / 2 ** 29);
+  data.setUint32(padded.length - 4, n << 3);
   for (let at = 0; at < padded.length; at += 64) {
-    let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
       const x = words[i - 15], y = words[i - 2];
       words[i] = i < 16 ? data.getInt32(at + 4 * i) : words[i - 16] + words[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
@@ -27,9 +27,9 @@ export function sha256(bytes: Uint8Array): Uint32Array {
       const t = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g; g = f; f = e; e = (d + s) | 0; d = c; c = b; b = a; a = (s + t) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] += word));
+    [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = (state[i] + word) | 0));
   }
-  return state;
+  return state.map((word) => word >>> 0);
 }
 
 /** Hexadecimal digits, so many of each number. */

@@ -1,6 +1,6 @@
 // The terms of a campaign: its texts in every language, its schedule, what becomes of the reports (sections 3.1 and 3.5).
 
-import { asText, done, every, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
+import { asText, done, every, has, membersOf, need, note, optional, sizeOf, take, written, type Json, type Members } from "./canonical";
 import type { Domain } from "./domain";
 import { Most } from "./limits";
 import { scheduleOf, type Schedule } from "./schedule";
@@ -42,7 +42,7 @@ export function termsOf(members: Members): Terms {
     name: take(members, "name", ""), licence: optional(members, "licence", ""),
     language: written(members, "language", "en"), minReports: written(members, "min_reports", 1), retentionDays: optional(members, "retention_days", 0),
     translations: mapped(members, "translations", translationOf, Most.translations),
-    schedule: members.has("schedule") ? scheduleOf(membersOf(take(members, "schedule"))) : undefined,
+    schedule: has(members, "schedule") ? scheduleOf(membersOf(take(members, "schedule"))) : undefined,
   };
   need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && terms.minReports > 0 && terms.retentionDays >= 0);
   need([terms.language, ...terms.translations.keys()].every((tag) => LANGUAGE.test(tag)));
@@ -51,10 +51,10 @@ export function termsOf(members: Members): Terms {
 
 /** An object that is left out where it is empty. */
 function mapped<T>(members: Members, key: string, read: (value: Json) => T, most = Infinity): Map<string, T> {
-  if (!members.has(key)) return new Map();
+  if (!has(members, key)) return new Map();
   const inner = membersOf(take(members, key));
-  need(inner.size <= most); // before any is read
-  note(inner.size > 0);
+  need(sizeOf(inner) <= most); // before any is read
+  note(sizeOf(inner) > 0);
   return every(inner, read);
 }
 

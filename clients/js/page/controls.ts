@@ -33,8 +33,8 @@ export function controlOf(question: Question, wording: Wording, changed: () => v
   const notes = [wording.campaign.domain.questions.length > 1 && !question.common.isRequired && words.optional, ...(input.hints ?? [])].filter((note) => !!note);
   const hint = notes.length ? h("p", { class: "hint", id: freshId() }, ...notes.flatMap((note, i) => [i ? " " : "", note])) : null;
   const described = [hint?.id, error.id].filter(Boolean).join(" ");
-  const element = h("fieldset", { class: "question", "aria-describedby": described }, h("legend", {}, wording.question(question)),
-    question.common.description && h("p", { class: "hint" }, question.common.description), hint, ...input.parts, error);
+  const element = h("fieldset", { class: "question", "aria-describedby": described }, h("legend", wording.theirs, wording.question(question)),
+    question.common.description && h("p", { class: "hint", ...wording.theirs }, question.common.description), hint, ...input.parts, error);
   const say = (text: string): boolean => {
     error.textContent = text;
     error.hidden = !text;
@@ -87,7 +87,7 @@ function radios(question: Question, wording: Wording, changed: () => void): Inpu
   const name = freshId(), choices = choicesOf(question, wording);
   const inputs = choices.map((_, i) => h("input", { type: "radio", name, value: i, autocomplete: "off", change: changed }));
   const isShort = choices.every(({ label }) => label.length < 14);
-  const parts = choices.map(({ label, value }, i) => h("label", { class: value === null ? "choice none" : "choice" }, inputs[i], h("span", {}, label)));
+  const parts = choices.map(({ label, value }, i) => h("label", { class: value === null ? "choice none" : "choice" }, inputs[i], h("span", wording.theirs, label)));
   return {
     parts: [h("div", { class: isShort ? "choices row" : "choices" }, ...parts)],
     answer: () => choices[inputs.findIndex(({ checked }) => checked)]?.value,
@@ -157,9 +157,9 @@ function ticks(question: Question, wording: Wording, changed: () => void): Input
       changed();
     });
   }
-  const hint = [most ? words.atMost(most) : words.tickAny, none && words.alone(words.quoted(wording.label(question, none)))].filter(Boolean).join(" ");
+  const hint = [most ? words.atMost(most) : words.tickAny, none && words.alone(wording.quoted(wording.label(question, none)))].filter(Boolean).join(" ");
   return {
-    parts: [h("div", { class: "choices" }, ...boxes.map(({ value, box, label }) => h("label", { class: value === null || value === NOTHING ? "choice none" : "choice" }, box, h("span", {}, label))))],
+    parts: [h("div", { class: "choices" }, ...boxes.map(({ value, box, label }) => h("label", { class: value === null || value === NOTHING ? "choice none" : "choice" }, box, h("span", wording.theirs, label))))],
     hints: [hint],
     answer() {
       const ticked = boxes.filter(({ box }) => box.checked).map(({ value }) => value);

@@ -21,7 +21,7 @@ export function introduction(wording: Wording, ownRounds: string, folded: boolea
     [words.needed, terms.minReports > 1 && words.shownFrom(wording.number(terms.minReports))],
     [words.published, terms.licence],
   ];
-  const lead = wording.description ? h("p", { class: "lead" }, wording.description) : null, title = h("h1", {}, wording.title);
+  const lead = wording.description ? h("p", { class: "lead", ...wording.theirs }, wording.description) : null, title = h("h1", wording.theirs, wording.title);
   const rest = [h("dl", { class: "facts" }, ...facts.filter(([, fact]) => fact).flatMap(([name, fact]) => [h("dt", {}, name), h("dd", {}, fact)])), meaning(wording)];
   return folded ? [h("header", {}, title), h("details", { class: "about" }, h("summary", {}, words.about), lead, ...rest)] : [h("header", {}, title, lead), ...rest];
 }

@@ -55,6 +55,8 @@ class Page {
   private render(...parts: Child[]): void {
     const { wording } = this, root = document.documentElement;
     root.lang = wording.language;
+    if (wording.theirs.lang) this.main.lang = wording.own;
+    else this.main.removeAttribute("lang");
     root.dir = directionOf(wording.language);
     document.title = wording.title;
     this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.ownRounds, !!this.report), ...parts].filter((part): part is Node => !!part));
@@ -178,7 +180,7 @@ class Page {
     const { words, wording } = this, { consent } = wording;
     const button = h("button", { type: "button", class: "main send", disabled: isPreview, click: () => void this.send() }, words.send);
     this.status.textContent = isPreview ? words.preview : "";
-    return h("div", { class: "act" }, consent && h("div", { class: "consent" }, h("h3", {}, words.agreeTitle), h("p", {}, consent)), button, this.receiptButton(), this.status,
+    return h("div", { class: "act" }, consent && h("div", { class: "consent" }, h("h3", {}, words.agreeTitle), h("p", wording.theirs, consent)), button, this.receiptButton(), this.status,
       h("p", { class: "hint" }, this.isKept ? words.persisted : words.volatile));
   }
 

@@ -41,7 +41,7 @@ export async function loaded(): Promise<{ campaign: Campaign; raw: Raw }> {
   if (typeof globalThis.crypto?.getRandomValues !== "function" || typeof lopub === "undefined") throw new Unavailable("noCrypto");
   const bytes = await bytesOf(questions);
   try {
-    return { campaign: lopub.Campaign.fromBytes(bytes, { expectedId: campaignId }), raw: JSON.parse(new TextDecoder().decode(bytes)) };
+    return { campaign: await lopub.Campaign.load(bytes, { expectedId: campaignId }), raw: JSON.parse(new TextDecoder().decode(bytes)) };
   } catch (error) {
     throw new Unavailable(error instanceof lopub.CampaignError && error.reason === "id" ? "changed" : "unreadable");
   }

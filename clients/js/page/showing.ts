@@ -27,7 +27,7 @@ export class Shown {
     const { words } = this.wording, covered = new Set(blocks.flatMap(({ attributes }) => attributes.map(({ name }) => name)));
     const rows = this.campaign.domain.questions.map((question) => {
       const isIn = question.attributes.some(({ name }) => covered.has(name));
-      return h("li", { class: isIn ? "in" : "out" }, h("span", { class: "asked" }, this.wording.question(question)),
+      return h("li", { class: isIn ? "in" : "out" }, h("span", { class: "asked", ...this.wording.theirs }, this.wording.question(question)),
         h("span", { class: "given" }, h("span", { class: "said" }, this.answerTo(question)), h("span", { class: "tag" }, isIn ? words.covered : words.notCovered)));
     });
     return h("section", { class: "side stays" }, h("h3", {}, words.yours), h("ul", { class: "answers" }, ...rows));
@@ -62,7 +62,7 @@ export class Shown {
 
   private block(block: Block): HTMLElement {
     const { words } = this.wording, { attributes, named, nCells } = block, own = this.ownCell(block);
-    const questions = attributes.map(({ name }) => this.questionOf.get(name)!), quoted = attributes.map((each, i) => words.quoted(nameOf(questions[i], each, this.wording))).join(words.and);
+    const questions = attributes.map(({ name }) => this.questionOf.get(name)!), quoted = attributes.map((each, i) => this.wording.quoted(nameOf(questions[i], each, this.wording))).join(words.and);
     if (!named) return h("p", {}, words.pattern(block.nBits));
     const yours = own && isNamed(block, own);
     if (named.length === 1 && attributes.length > 2) return this.list(block, questions, own);
@@ -80,7 +80,7 @@ export class Shown {
       return h("li", { class: own ? (isSame ? "same" : "differs") : "" }, h("span", { class: "asked" }, nameOf(questions[i], each, wording)), h("span", { class: "said" }, label),
         own ? h("span", { class: "unseen" }, isSame ? wording.words.isSame : wording.words.isOther) : null);
     });
-    return h("ul", { class: "answers" }, ...rows);
+    return h("div", {}, h("ul", { class: "answers" }, ...rows), own ? h("p", { class: "hint" }, wording.words.legendSame) : null);
   }
 
   private legend(blocks: readonly Block[]): Child {
@@ -99,7 +99,7 @@ export class Shown {
     const { words } = this.wording, blocks = blocksOf(this.campaign, this.raw, report);
     const lines = blocks.filter(({ named, factor }) => named && factor && this.own).flatMap((block) => block.attributes.map((attribute, place) => {
       const question = this.questionOf.get(attribute.name)!, now = likelihood(block, place, this.own!.get(attribute.name)!), before = 1 / attribute.size;
-      return h("li", {}, h("p", {}, words.sure(words.quoted(nameOf(question, attribute, this.wording)), this.wording.percent(now), this.wording.about(before))), bar(now, before));
+      return h("li", {}, h("p", {}, words.sure(this.wording.quoted(nameOf(question, attribute, this.wording)), this.wording.percent(now), this.wording.about(before))), bar(now, before));
     }));
     return h("section", { class: "sure" }, h("h3", {}, words.sureTitle), lines.length ? h("ul", { class: "plain" }, ...lines.slice(0, 12)) : null,
       h("p", { class: "hint" }, words.sureBound(this.wording.percent(mostSure(epsilon)))));

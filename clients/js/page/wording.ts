@@ -31,6 +31,16 @@ export class Wording {
     this.words = wordsIn(this.own);
   }
 
+  /** For an element with a text of the campaign's: its language, where the page's own words are in another. */
+  get theirs(): { readonly lang?: string } {
+    return base(this.language) === this.own ? {} : { lang: this.language };
+  }
+
+  /** A text of the campaign's in quotation marks; whatever its direction, it does not turn the sentence around it. */
+  quoted(text: string): string {
+    return this.words.quoted(this.theirs.lang ? `\u2068${text}\u2069` : text);
+  }
+
   get languages(): string[] {
     const { terms } = this.campaign;
     return [terms.language, ...terms.translations.keys()];

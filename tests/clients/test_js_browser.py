@@ -7,14 +7,17 @@ import threading
 from collections.abc import Iterator
 from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from javascript import FOLDER, ROOT, SHIPPED, build_for_tests, needs_node
+from test_js_laws import FULL, MUTANTS, TWO_RECORDS, WISHES, in_the_gate, mutant
 
 import heavy
 import laws
 from lopub import AllAttributes, CampaignRequest, Repeat, Schedule, Terms, make_campaign
+from lopub.contract.campaign import Campaign
 from lopub.contract.report import Report, unframed
 from lopub.contract.view import Sample
 
@@ -113,7 +116,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    driver.set_script_timeout(120)
+    driver.set_script_timeout(600)
     yield driver
     driver.quit()
 
@@ -159,6 +162,46 @@ def test_the_page_stays_alive_while_codes_are_derived(browser, collector):
     )["value"]
     assert said[0] == "8.788899"
     assert said[1] >= 3
+
+
+def encoder(browser: Any, address: str, bundle: Path) -> laws.Encoder:
+    """Reports that a bundle makes in Chromium, each of a new respondent."""
+
+    def encode(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
+        browser.get(f"{address}/")
+        browser.execute_script(bundle.read_text())
+        answers = {attribute.name: attribute.candidates[i] for attribute, i in zip(campaign.domain, record, strict=True)}
+        made = []
+        for start in range(0, n, A_TURN):
+            given = campaign.canonical_bytes.decode(), answers, min(A_TURN, n - start)
+            said = run(
+                browser,
+                """const campaign = lopub.Campaign.fromBytes(new TextEncoder().encode(given[0])), all = [];
+                const someone = () => new lopub.Client(campaign, { store: new lopub.MemoryStore() });
+                for (let i = 0; i < given[2]; i++) all.push(hex((await someone().encode(given[1])).toBytes()));
+                return all.join(" ")""",
+                *given,
+            )
+            made += [bytes.fromhex(digits) for digits in said["value"].split()]
+        return made
+
+    return encode
+
+
+A_TURN = 20_000
+"""Reports that are made before a script hands them over."""
+
+
+@pytest.mark.parametrize("name", in_the_gate(WISHES, ("direct",)))
+def test_the_bundle_obeys_its_law_in_chromium(name, browser, collector):
+    campaign, n = laws.small_campaign(2, 3, **WISHES[name]), 1_000_000 if FULL else None
+    assert laws.violations(encoder(browser, collector[0], SHIPPED / "lopub.js"), campaign, records=TWO_RECORDS, n=n) == []
+
+
+@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("direct",)))
+def test_a_bundle_that_is_a_little_wrong_is_caught_in_chromium(name, browser, collector, tmp_path):
+    campaign, bundle = laws.small_campaign(2, 3, **WISHES[name]), mutant(name, tmp_path) / "lopub.js"
+    assert laws.violations(encoder(browser, collector[0], bundle), campaign, records=TWO_RECORDS) != []
 
 
 def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):

@@ -233,25 +233,19 @@ function asInteger(value: Json): number {
   return value;
 }
 
-function noiseOf(members: Members, key: string, read: (value: Json) => bigint): Noise {
-  const each = [...every(membersOf(take(members, key)), read)];
-  need(each.length && each.every(([blocks]) => /^\d{1,5}$/.test(blocks)));
+/** Of two keys that stand for the same number, the later one counts; both are refused in the end. */
+function noiseOf(members: Members, key: string, read: (value: Json) => bigint, isRight: (noise: bigint) => boolean): Noise {
+  const each = [...every(membersOf(take(members, key)), read)].sort(), noise = new Map(each.map(([blocks, value]) => [+blocks, value]));
   note(each.every(([blocks]) => blocks === String(+blocks)));
-  return new Map(each.map(([blocks, value]) => [+blocks, value]));
+  need(each.length && each.every(([blocks]) => /^\d{1,5}$/.test(blocks)) && [...noise.values()].every(isRight));
+  return noise;
 }
 
-const unitsOf = (members: Members, key = "change_units"): Noise =>
-  noiseOf(members, key, (value) => {
-    const units = asInteger(value);
-    need(units > 0 && units < UNIT / 2);
-    return BigInt(units);
-  });
+const unitsOf = (members: Members, key = "change_units"): Noise => noiseOf(members, key, (value) => BigInt(asInteger(value)), (units) => units > 0 && units < UNIT / 2);
 
 const oddsOf = (members: Members, key = "odds"): Noise =>
   noiseOf(members, key, (value) => {
     need(typeof value === "string" && /^\d{1,100}$/.test(value));
-    const odds = BigInt(value);
-    note(String(odds) === value);
-    need(odds > BIG_UNIT && odds < 1n << 330n);
-    return odds;
-  });
+    note(String(BigInt(value)) === value);
+    return BigInt(value);
+  }, (odds) => odds > BIG_UNIT && odds < 1n << 330n);

@@ -4,6 +4,7 @@ import http.client
 import json
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -53,7 +54,8 @@ class Proxy:
     """How many answers to reports are still to be lost, after the collector has committed."""
     instead: Callable[[str, str], tuple[int, Mapping[str, str], bytes] | None] = lambda *_: None
     """What is answered to a method and a path in place of the collector's answer; nothing: the collector's."""
-    is_down: bool = False
+    is_slow: bool = False
+    """Whether a campaign takes two seconds to come."""
     address: str = ""
 
     def posted(self, ending: str) -> list[bytes]:
@@ -74,8 +76,8 @@ class _Passing(BaseHTTPRequestHandler):
     def _pass(self) -> None:
         proxy, body = self.proxy, self.rfile.read(int(self.headers.get("Content-Length") or 0))
         proxy.requests.append(bytes(self.raw_requestline) + self.headers.as_bytes().replace(b"\n", b"\r\n") + body)
-        if proxy.is_down:
-            return self._hang_up()
+        if proxy.is_slow and self.path.startswith("/campaigns/"):
+            time.sleep(2)
         if (replaced := proxy.instead(self.command, self.path)) is not None:
             return self._say(*replaced)
         connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=SECONDS)

@@ -396,7 +396,7 @@ def test_changed_bytes_are_not_asked(person: Visitor, proxy: Proxy, campaigns: C
     )
 
 
-@pytest.mark.parametrize("how", ["down", "redirect", "huge", "error"])
+@pytest.mark.parametrize("how", ["down", "redirect", "huge", "error", "slow"])
 def test_questions_that_cannot_be_fetched_are_one_sentence_and_a_button(
     person: Visitor, proxy: Proxy, campaigns: Campaigns, how: str
 ):
@@ -406,10 +406,13 @@ def test_questions_that_cannot_be_fetched_are_one_sentence_and_a_button(
         "error": (500, {}, b"<script>alert(1)</script>"),
     }
     proxy.instead = lambda method, path: answers.get(how, (599, {}, b"")) if path.startswith("/campaigns/") else None
+    proxy.is_slow = how == "slow"
+    if how == "slow":  # fifteen seconds pass in a moment
+        person.before_load("const wait = setTimeout; window.setTimeout = (then, ms) => wait(then, ms / 100)")
     told = person.open(page_of(proxy, campaigns["small"])).text(".told")
     assert told.startswith("The questions " + ("that were delivered are not" if how == "huge" else "cannot be fetched just now"))
     if how != "huge":
-        proxy.instead = lambda *_: None
+        proxy.instead, proxy.is_slow = lambda *_: None, False
         person.press(".told button").stage("asking")
 
 

@@ -39,11 +39,10 @@ class Page {
     const { words, campaign, client, wording } = this, { schedule } = campaign.terms, time = timeOf(campaign);
     let later = "", needsRecord = true;
     try {
-      const report = await client.kept();
+      const report = await client.kept(), isDue = !time && !!campaign.repeat && !!(await client.due());
       if (campaign.repeat) ({ own: this.ownRounds, next: later } = await roundsInWords(client, wording));
-      if (!time && campaign.repeat && (await client.due())) needsRecord = await client.needsRecord(), (later = "");
+      if (isDue) [needsRecord, later] = [await client.needsRecord(), ""];
       else this.report = report;
-      if (report && isPresent(campaign, report)) this.report = report;
     } catch (error) {
       return this.render(alerting(this.sentence(error)));
     }

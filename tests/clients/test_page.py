@@ -89,6 +89,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def campaigns(folder: Path) -> Campaigns:
     rounds = {"opens": day(0), "repeat": {"every_days": 7, "rounds": 4, "take_part": 4}}
+    lasting = {"opens": day(-7), "repeat": {"every_days": 7, "rounds": 2, "take_part": 2, "mode": "permanent"}}
+    permanent = {**SMALL, "name": "permanent", "min_reports": 100, "schedule": lasting}
     each = {
         "kinds": made(KINDS, folder, epsilon=4),
         "small": made(SMALL, folder, epsilon=1),
@@ -99,6 +101,7 @@ def campaigns(folder: Path) -> Campaigns:
             {**SMALL, "name": "later", "schedule": {"opens": day(-7), "repeat": {"every_days": 7, "rounds": 2, "take_part": 1}}},
             folder, epsilon=1,
         ),
+        "permanent": made(permanent, folder, epsilon=1, lifetime_epsilon=2),
         "direct": made({**SMALL, "name": "direct"}, folder, epsilon=9, mechanism="direct"),
         "bloom": made({**SMALL, "name": "bloom"}, folder, flip_probability="0.5"),
         "hashed": made({**SMALL, "name": "hashed"}, folder, epsilon=2, mechanism="hashed"),
@@ -330,6 +333,22 @@ def test_rounds_say_both_epsilons_and_when_the_next_one_begins(person: Visitor, 
     person.press("button.again").until(".copy h4")
     person.send()
     person.open(page_of(proxy, campaigns["rounds"])).stage("sent")
+
+
+def test_a_permanent_answer_is_asked_for_once(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    address = page_of(proxy, campaigns["permanent"])
+    person.before_load("const now = Date.now; Date.now = () => now() - 7 * 86_400_000")  # a week ago
+    first = person.open(address).answer(BOTH).draw()
+    person.send().as_before()
+    person.open(address).stage("asking")
+    assert person.run("return document.querySelectorAll('form, fieldset').length") == 0
+    assert "Nothing is asked this time" in person.text()
+    second = person.press(".asking button.main").stage("drawn").report()
+    assert Report.from_bytes(second, campaigns["permanent"]).slot == Report.from_bytes(first, campaigns["permanent"]).slot + 7
+    person.send()
+    assert set(proxy.reports) == {first, second}
+    person.press("button.withdraw").stage("withdrawn")
+    assert len(proxy.posted("/withdrawals")) == 2
 
 
 def test_where_no_round_is_due_the_next_one_is_named(person: Visitor, proxy: Proxy, campaigns: Campaigns):

@@ -2,13 +2,14 @@
 //
 //   node build.mjs                 into the Python package, where it is committed
 //   node build.mjs --out FOLDER    elsewhere
+//   node build.mjs --package       into dist, for npm, with the licence
 //   node build.mjs --testing FILE  the build for tests, whose random bytes are handed in; never shipped
 //   node build.mjs --assigned      writes src/assigned.ts from the golden vectors
 //
 // The same sources and lock file give the same bytes.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -70,4 +71,7 @@ function assigned() {
 
 if (option("--testing") !== undefined) await testing(resolve(option("--testing")));
 else if (option("--assigned") !== undefined) assigned();
-else await ship(resolve(option("--out") ?? join(root, "src/lopub/pages/client")));
+else if (option("--package") !== undefined) {
+  await ship(join(here, "dist"));
+  copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"));
+} else await ship(resolve(option("--out") ?? join(root, "src/lopub/pages/client")));

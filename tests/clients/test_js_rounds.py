@@ -257,7 +257,7 @@ def test_earlier_reports_that_were_not_sent_are_sent_as_well_within_grace(tmp_pa
         return [attempts, inOrder, sent.map((data) => made.indexOf(data.slice(4)))]""",
     )
     # on the first day of round 3: round 0 ended 21 days ago, round 1 ended 11 days ago
-    assert said == [3, [3, 2, 1], [3]]
+    assert said == [3, [1, 2, 3], []]
 
 
 def test_the_last_day_of_grace_is_one_on_which_a_report_is_sent(tmp_path):
@@ -288,10 +288,25 @@ def test_an_earlier_report_that_is_refused_does_not_keep_the_present_one_back(tm
         refusing = (data) => data.includes(early);
         const both = [await send(), sent.length];
         const again = [await send(), sent.length];
-        refusing = (data) => data.includes(late);
-        return [both, again, await send()]""",
+        return [both, again, (await client().waiting()).length]""",
     )
-    assert said == [[1, 2], [1, 3], "ReportRejected"]
+    assert said == [["ReportRejected", 2], [0, 2], 0]
+
+
+def test_a_report_that_is_refused_in_what_is_its_round_by_the_devices_clock_stays_to_be_sent(tmp_path):
+    said = on_a_device(
+        campaign_of("sampled", take_part=6),
+        tmp_path,
+        SENDING
+        + """await make(first);
+        refusing = () => true;
+        const said = [await send(), (await client().waiting()).length];
+        at(first + days - 1);
+        said.push(await send(), (await client().waiting()).length);
+        at(first + days);
+        return [...said, await send(), (await client().waiting()).length, (await client().reports()).length]""",
+    )
+    assert said == ["ReportRejected", 1, "ReportRejected", 1, "ReportRejected", 0, 1]
 
 
 def test_withdrawing_asks_for_the_reports_of_all_rounds(tmp_path):
@@ -300,6 +315,6 @@ def test_withdrawing_asks_for_the_reports_of_all_rounds(tmp_path):
         tmp_path,
         SENDING
         + """for (const i of [0, 1, 2]) await make(first + i * days);
-        return [await client().withdraw(url, { patience }), new Set(withdrawn).size]""",
+        return [await client().withdraw(url, { patience }), new Set(withdrawn).size, await send(), sent.length]""",
     )
-    assert said == [3, 3]
+    assert said == [3, 3, 0, 0]

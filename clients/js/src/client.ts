@@ -86,31 +86,54 @@ export class Client {
     return decimalUp(totalOf((await this._store.change(this._key)).draws, this._person));
   }
 
-  /** Send the kept report, always the same bytes, until the collector has it; how many attempts it took. Of a campaign that repeats,
-   * every one that was never acknowledged and that a collector still takes, the latest first, each in a request of its own. */
+  /** The reports that were made so far, in the order of their rounds. */
+  async reports(): Promise<readonly Report[]> {
+    return (await this._kept()).reports;
+  }
+
+  /** What a call of `send` would send: the one report; of a campaign that repeats, those for which no collector has answered, as long as one takes them. */
+  async waiting(): Promise<readonly Report[]> {
+    const { reports, settled } = await this._kept(), { repeat } = this.campaign;
+    return reports.filter(({ slot }) => !repeat || (!settled.includes(slot) && slot + repeat.everyDays + GRACE_DAYS > day()));
+  }
+
+  /** Send the kept report, always the same bytes, until the collector has it; how many attempts it took. Of a campaign that repeats, all
+   * that are waiting, each in a request of its own and until the collector has answered for it once. ReportRejected where it refuses one. */
   async send(url: string, options: SendOptions = {}): Promise<number> {
-    const place = this._place(url, options), { reports, settled } = await this._finished(), { repeat } = this.campaign, latest = reports.at(-1)!;
-    const open = reports.filter(({ slot }) => !settled.includes(slot) && slot + (repeat?.everyDays ?? 1) + GRACE_DAYS > day());
+    const place = this._place(url, options), { repeat } = this.campaign;
+    await this._finished();
     await this._charge();
-    let attempts = 0;
-    for (const report of open.length ? open.reverse() : [latest]) {
+    let attempts = 0, refusal: unknown;
+    for (const report of await this.waiting()) {
+      let isFinal = true;
       try {
         attempts += await post(`${place}/reports`, "application/vnd.lopub.reports.v1", framed([report.toBytes()]), options, counted);
       } catch (error) {
-        if (report === latest || !(error instanceof ReportRejected)) throw error;
+        if (!(error instanceof ReportRejected)) throw error;
+        refusal ??= error;
+        isFinal = error.reason !== "slot" || day() >= report.slot + (repeat?.everyDays ?? 0); // the clocks may not agree about the present round
       }
-      if (repeat) await this._change((kept) => ({ ...kept, settled: [...kept.settled, report.slot] }));
+      if (isFinal) await this._settle(report);
     }
+    if (refusal) throw refusal;
     return attempts;
   }
 
   /** Ask the collector to forget the kept report, or those of all rounds; how many attempts it took. They stay kept here, so that none
-   * is ever drawn again. */
+   * is ever drawn again, and are not sent again. */
   async withdraw(url: string, options: SendOptions = {}): Promise<number> {
     const place = this._place(url, options);
     let attempts = 0;
-    for (const { id } of (await this._finished()).reports) attempts += await post(`${place}/withdrawals`, "application/json", JSON.stringify({ id: base64url(id) }), options);
+    for (const report of (await this._finished()).reports) {
+      attempts += await post(`${place}/withdrawals`, "application/json", JSON.stringify({ id: base64url(report.id) }), options);
+      await this._settle(report);
+    }
     return attempts;
+  }
+
+  /** Remember that the collector has had the last word about the report of a round. */
+  private async _settle({ slot }: Report): Promise<void> {
+    if (this.campaign.repeat) await this._change((kept) => ({ ...kept, settled: [...kept.settled, slot] }));
   }
 
   // ---- what is kept

@@ -3,11 +3,10 @@
 import type * as Client from "../src/index";
 
 declare global {
-  // eslint-disable-next-line no-var
   var lopub: typeof Client;
 }
 
-export type { Answers, Campaign, ClientStore, Question, Report } from "../src/index";
+export type { Answers, Campaign, Question, Report } from "../src/index";
 export type LopubClient = InstanceType<typeof Client.Client>;
 
 /** What the page reads of a campaign's own bytes, beside what the client says of it. */

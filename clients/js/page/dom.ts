@@ -8,11 +8,6 @@ export function h<K extends keyof HTMLElementTagNameMap>(tag: K, properties: Pro
   return fill(document.createElement(tag), properties, children);
 }
 
-/** The same for a part of a picture. */
-export function s<K extends keyof SVGElementTagNameMap>(tag: K, properties: Properties = {}, ...children: Child[]): SVGElementTagNameMap[K] {
-  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
-}
-
 function fill<E extends Element>(element: E, properties: Properties, children: readonly Child[]): E {
   for (const [name, value] of Object.entries(properties)) {
     if (typeof value === "function") element.addEventListener(name, value);

@@ -5,6 +5,7 @@ import { Most } from "./limits";
 import type { Block } from "./mechanisms";
 import { joined, sum } from "./numbers";
 import { sha256, utf8 } from "./sha256";
+import { isAscii } from "./texts";
 
 const TAG = "lopub/bloom/1", COUNTER = "\0\0\0\0";
 
@@ -36,12 +37,13 @@ export function positions(bytes: Uint8Array, bits: number, hashes: number): numb
 
 /** Derives the codes of a block, and lets go after every few of them, so that whoever waits for them can do something else. */
 export function* codesOf(block: Block, bits: number, hashes: number, salt: string, prefixedOnce: typeof prefixed): Generator<void, Codes> {
-  const texts = block.map((attribute) => attribute.texts().map(prefixedOnce)), n = cellsOf(block), most = 2 * Math.min(hashes, bits - hashes), end = prefixedOnce(COUNTER);
+  const texts = block.map((attribute) => attribute.texts()), n = cellsOf(block), seen = new Set<string>(), most = 2 * Math.min(hashes, bits - hashes), end = prefixedOnce(COUNTER);
   const head = joined([TAG, salt, ...block.map(({ name }) => name)].map(prefixedOnce)), rows: number[][] = [];
   while (rows.length < n) {
     const parts = [end];
-    for (let i = block.length, cell = rows.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(texts[i][cell % texts[i].length]);
+    for (let i = block.length, cell = rows.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(prefixedOnce(texts[i][cell % texts[i].length]));
     rows.push(positions(joined([head, ...parts]), bits, hashes).sort((a, b) => a - b));
+    seen.add(String(rows.at(-1)));
     if (!(rows.length & 127)) yield;
   }
 
@@ -59,7 +61,7 @@ export function* codesOf(block: Block, bits: number, hashes: number, salt: strin
     return found;
   }
 
-  return { isDistinct: new Set(rows.map(String)).size === n, row: (cell) => rows[cell], distance };
+  return { isDistinct: seen.size === n, row: (cell) => rows[cell], distance };
 }
 
 /** What comes of work that lets go now and then. */
@@ -71,8 +73,8 @@ export function finished<T>(work: Generator<void, T>): T {
 }
 
 /** How many bytes are hashed for the first hashes of all cells of these blocks. */
-export function hashedBytes(blocks: readonly Block[], salt: string, prefixedOnce: typeof prefixed): number {
-  const known = new Map<unknown, number>(), length = (texts: readonly string[]): number => sum(texts.map((text) => prefixedOnce(text).length));
+export function hashedBytes(blocks: readonly Block[], salt: string): number {
+  const known = new Map<unknown, number>(), length = (texts: readonly string[]): number => sum(texts.map((text) => 4 + (isAscii(text) ? text : utf8(text)).length));
   return sum(
     blocks.map((block) => {
       const n = cellsOf(block);

@@ -204,7 +204,7 @@ function bloom(members: Members): Mechanism {
       return isBelow ? make(lower!) : make(layers.noise.get(nBlocks)!, lower);
     },
     fits: (attributes, jointly) => !lengths || (!jointly && lengths.size === attributes.length && attributes.every(({ name }) => lengths.has(name))),
-    areFew: (blocks) => sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt, prefixedOnce) <= Most.hashedBytes,
+    areFew: (blocks) => sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes,
   };
 }
 

@@ -19,11 +19,13 @@ function unpacked(): Uint8Array {
 
 /** Whether readers agree on the text: no character is newer than Unicode 14.0, none is half a pair, no run of marks is long. */
 export function isKnown(text: string): boolean {
-  if (!/[^\0-\x7f]/.test(text)) return true;
+  if (isAscii(text)) return true;
   assigned ??= unpacked();
   for (const sign of text) if (!assigned[sign.codePointAt(0)!]) return false;
   return !MANY_MARKS.test(text);
 }
+
+export const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text);
 
 /** The text in normal form C; nothing where it cannot be one of a campaign's. */
 export const composed = (text: string): string | undefined => (isKnown(text) ? text.normalize() : undefined);

@@ -6,8 +6,13 @@ withdrawn report leaves its name without content: whatever comes later under tha
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table
 
-SCHEMA = "0002"
+SCHEMA = "0003"
 """The version of the schema that this program writes: the newest migration."""
+
+FIRST = frozenset({"campaigns", "reports", "refusals", "tokens"})
+"""The tables that every version of the schema has."""
+WITHDRAWN = -1
+"""Where a tally counts reports that were withdrawn, which have no slot any more."""
 
 metadata = MetaData()
 
@@ -30,6 +35,14 @@ reports = Table(
     Column("slot", BigInteger),
     Column("content", LargeBinary),  # view mask, then payload; null where withdrawn
     sqlite_with_rowid=False,  # a row number would tell the order of arrival
+)
+
+tallies = Table(  # kept in the transaction that keeps the reports: to count millions of rows takes seconds
+    "tallies",
+    metadata,
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
+    Column("slot", BigInteger, primary_key=True, autoincrement=False),  # or WITHDRAWN
+    Column("n", BigInteger, nullable=False),
 )
 
 refusals = Table(

@@ -27,6 +27,7 @@ from lopub.cli import (
     serve,
     token,
     withdraw,
+    worker,
 )
 from lopub.cli.console import out
 
@@ -50,6 +51,7 @@ app.command()(publish.publish)
 app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+app.command()(worker.worker)
 app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
 app.command("import")(import_reports.import_reports)

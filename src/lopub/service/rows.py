@@ -4,9 +4,9 @@ A report's row is named by the SHA-256 of its id, so that the order of the rows 
 withdrawn report leaves its name without content: whatever comes later under that name is refused.
 """
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
 
-SCHEMA = "0003"
+SCHEMA = "0004"
 """The version of the schema that this program writes: the newest migration."""
 
 FIRST = frozenset({"campaigns", "reports", "refusals", "tokens"})
@@ -59,4 +59,42 @@ tokens = Table(
     Column("hash", LargeBinary(32), primary_key=True),  # SHA-256 of the token
     Column("scope", String(16), nullable=False),
     Column("expires", BigInteger, nullable=False),  # Unix seconds
+)
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("kind", String(16), nullable=False),
+    Column("subject", String(64), nullable=False),  # the id of a campaign or of a draft; empty where it is about the whole store
+    Column("choices", Text, nullable=False),  # JSON
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("worker", String(32)),  # who has it now
+    Column("lease", BigInteger, nullable=False),  # Unix milliseconds until which nobody else takes it
+    Column("to_stop", Integer, nullable=False),  # 1: somebody asked to cancel it
+    Column("doing", String(200), nullable=False),
+    Column("done", BigInteger, nullable=False),
+    Column("total", BigInteger),
+    Column("outcome", Text, nullable=False),  # JSON
+    Column("problem", String(1000), nullable=False),
+    Column("asked", BigInteger, nullable=False),  # Unix seconds
+    Column("ended", BigInteger),
+)
+Index(  # whoever asks twice for the same thing gets it once
+    "jobs_under_way",
+    jobs.c.kind,
+    jobs.c.subject,
+    unique=True,
+    sqlite_where=text("ended IS NULL"),
+    postgresql_where=text("ended IS NULL"),
+)
+
+job_lines = Table(
+    "job_lines",
+    metadata,
+    Column("job", Integer, primary_key=True, autoincrement=False),
+    Column("line", Integer, primary_key=True, autoincrement=False),
+    Column("time", BigInteger, nullable=False),  # Unix seconds
+    Column("text", String(1000), nullable=False),
 )

@@ -50,6 +50,12 @@ class CollectorSettings:
             raise DomainError("setting queue_reports must not be below request_reports, or no large request could ever wait")
 
 
+def files_of(database: str) -> Path:
+    """Where results of jobs lie unless somebody says: beside an SQLite file, or in the working directory."""
+    _, found, path = database.partition("sqlite:///")
+    return Path(f"{path}.files") if found else Path("lopub.files")
+
+
 _KINDS: dict[type, str] = {int: "an integer", str: "a text"}
 
 

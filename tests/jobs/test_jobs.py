@@ -26,8 +26,8 @@ from lopub.service.database import store_at
 from lopub.service.queue import (
     LEASE_MS,
     MOST_ATTEMPTS,
-    Job,
     LostJob,
+    QueuedJob,
     State,
     ask,
     cancel,
@@ -86,7 +86,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def ended(store: ReportStore, job: Job) -> Job:
+def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
     until(lambda: not find_job(store, job.number).is_under_way)
     return find_job(store, job.number)
 
@@ -231,10 +231,10 @@ def expected_files(collected: ReportStore, database: str, home: Path) -> dict[st
     return files_in(home / str(job.number))
 
 
-def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int) -> list[Job]:
+def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int) -> list[QueuedJob]:
     """Publish again and again, and kill the worker at moments drawn from a fixed seed; every job as it ended."""
     rng = random.Random(7)
-    found: list[Job] = []
+    found: list[QueuedJob] = []
     worker = start_worker(database, home)
     kills = n_kills
     while len(found) < n_publications:

@@ -50,7 +50,11 @@ def test_the_first_run_runs(folder: Path):
     before, backup, after = script.partition("lopub backup")
     use_app = f"URL=http://127.0.0.1:{port}/campaigns/$ID python app.py\n"
     script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{before}{use_app}{backup}{after}"
-    environment = os.environ | {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "HOME": str(folder),
+        "LOPUB_CONSOLE": "",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     command = ["bash", "-e", "-c", script]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert result.returncode == 0, result.stderr

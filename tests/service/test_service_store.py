@@ -312,7 +312,7 @@ def test_a_database_of_a_newer_version_is_refused(database: str):
     with store.writing() as connection:
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0999'"))
     store.close()
-    with pytest.raises(StoreError, match="the database has schema 0999, from a newer LoPub; this one knows up to 0004"):
+    with pytest.raises(StoreError, match="the database has schema 0999, from a newer LoPub; this one knows up to 0005"):
         store_at(database)
 
 

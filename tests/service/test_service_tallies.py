@@ -102,7 +102,7 @@ def test_reports_kept_before_there_were_tallies_are_counted(store: ReportStore, 
     store.write([Submission(entry.number, kept)])
     withdraw(store, entry, kept[0].hash)
     with store.writing() as connection:
-        for table in ("tallies", "jobs", "job_lines"):
+        for table in ("tallies", "jobs", "job_lines", "drafts", "goals", "audit"):
             connection.execute(sqlalchemy.text(f"DROP TABLE {table}"))
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0002'"))
     again = store_at(database)

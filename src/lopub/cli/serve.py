@@ -1,6 +1,7 @@
 """`lopub serve`: the collector."""
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -34,24 +35,42 @@ def serve(
             "--settings", metavar="FILE", help="Settings as TOML; LOPUB_* in the environment overrule them.", show_default=False
         ),
     ] = None,
+    console: Annotated[
+        str | None,
+        typer.Option(
+            "--console",
+            metavar="HOST:PORT",
+            help="Where the console and the metrics listen; 127.0.0.1:8001 unless given, '' for nowhere.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Collect reports over HTTP until stopped (SIGTERM or Ctrl-C). Nothing that tells who sent a report is kept.
 
     Example: `lopub serve --database sqlite:///lopub.db --port 8000`
 
-    More: docs/operating.md
+    More: docs/operating.md, and docs/console.md on the console
     """
     refuse_without_service()
+    from lopub.jobs.beside import worker_beside
     from lopub.service.database import store_at
     from lopub.service.run import serve as served
     from lopub.service.settings import settings_from
     from lopub.service.tokens import all_grants
 
-    settings = settings_from(settings_file, os.environ, {"database": database, "host": host, "port": port})
+    given = {"database": database, "host": host, "port": port, "console": console}
+    settings = settings_from(settings_file, os.environ, given)
     store = store_at(settings.database)
     if not all_grants(store):
-        note(f"note: there is no token yet; to manage campaigns over HTTP: lopub token new --database {store.name}")
-    served(settings, store, listening=lambda address: say(f"listening on {address}, database {store.name}"))
+        note(f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}")
+
+    def listening(address: str, console: str) -> None:
+        say(f"listening on {address}, database {store.name}")
+        if console:
+            say(f"the console is at {console}")
+
+    with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
+        served(settings, store, listening=listening)
 
 
 alone = typer.Typer(

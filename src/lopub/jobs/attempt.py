@@ -14,14 +14,14 @@ from lopub.files import whole_directory
 from lopub.jobs.results import MARK, outcome_in, place_of, write_outcome
 from lopub.jobs.work import Task, work_of
 from lopub.service.database import store_at
-from lopub.service.queue import Job
+from lopub.service.queue import QueuedJob
 
 TELLING_SECONDS = 0.2
 Said = tuple[Literal["progress", "done", "refused", "bug"], Any]
 """What an attempt tells its worker."""
 
 
-def attempt(address: str, home: Path, job: Job, pipe: Connection) -> None:
+def attempt(address: str, home: Path, job: QueuedJob, pipe: Connection) -> None:
     """Do a job, and say what came out. A result that an earlier attempt left whole is taken as it is."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -41,7 +41,7 @@ def attempt(address: str, home: Path, job: Job, pipe: Connection) -> None:
     os._exit(0)  # as `lopub` itself ends: threads of libraries need no farewell
 
 
-def _made(address: str, home: Path, job: Job, directory: Path, pipe: Connection) -> dict[str, Any]:
+def _made(address: str, home: Path, job: QueuedJob, directory: Path, pipe: Connection) -> dict[str, Any]:
     store = store_at(address, create=False)
     try:
         task = Task(store=store, address=address, home=home, subject=job.subject, choices=job.choices, progress=_Telling(pipe))

@@ -13,7 +13,7 @@ from lopub.files import make_private_directory
 from lopub.jobs.attempt import attempt
 from lopub.jobs.results import tidy
 from lopub.service.logs import tell
-from lopub.service.queue import Job, LostJob, State, claim, end, is_to_stop, let_go, renew, say
+from lopub.service.queue import LostJob, QueuedJob, State, claim, end, is_to_stop, let_go, renew, say
 from lopub.service.store import ReportStore
 
 IDLE_SECONDS = 0.5
@@ -70,7 +70,7 @@ class Worker:
             tidy(self._home, job.number)
         return True
 
-    def _watched(self, job: Job, pipe: Connection, is_over: Callable[[], bool]) -> None:
+    def _watched(self, job: QueuedJob, pipe: Connection, is_over: Callable[[], bool]) -> None:
         """Pass on what an attempt says, and renew the lease, until it ends or is to stop."""
         state: tuple[str, int, int | None] = ("starting", 0, None)
         told, renewed = state, time.monotonic()
@@ -93,14 +93,14 @@ class Worker:
                 told, renewed = state, time.monotonic()
         let_go(self._store, self._name)
 
-    def _ended(self, job: Job, kind: str, content: Any) -> None:
+    def _ended(self, job: QueuedJob, kind: str, content: Any) -> None:
         if kind == "done":
             end(self._store, job, self._name, State.DONE, outcome=content)
             return
         problem = f"there is a bug: {content}" if kind == "bug" else content
         end(self._store, job, self._name, State.FAILED, problem=problem)
 
-    def _died(self, job: Job) -> None:
+    def _died(self, job: QueuedJob) -> None:
         """The process ended without a word: killed, most often for want of memory. It is tried again."""
         say(self._store, job, ["its process ended without a word; it is tried again"])
         let_go(self._store, self._name)

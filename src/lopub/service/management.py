@@ -172,6 +172,9 @@ def _add_operations(app: FastAPI, collector: Collector) -> None:
             raise Problem(Kind.UNAVAILABLE, "the store's schema is not the one that this collector was started with")
         return {"status": "ready"}
 
+    if collector.settings.console:
+        return  # the metrics are there, on an address of their own
+
     @app.get("/metrics", response_class=PlainTextResponse, responses=METRICS)
     async def metrics() -> Response:
         """Counters for Prometheus."""

@@ -40,7 +40,7 @@ class LostJob(LopubError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class QueuedJob:
     """One piece of work, and how far it is."""
 
     number: int
@@ -64,7 +64,7 @@ class Job:
         return self.ended is None
 
 
-def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, Any] | None = None) -> Job:
+def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, Any] | None = None) -> QueuedJob:
     """A new job; or the one of this kind and subject that is under way."""
     if kind not in KINDS:
         raise DomainError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
@@ -85,7 +85,7 @@ def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, 
         return _from_row(connection.execute(select(jobs).where(*under_way)).one())
 
 
-def find_job(store: ReportStore, number: int) -> Job:
+def find_job(store: ReportStore, number: int) -> QueuedJob:
     """The job of this number."""
     with store.reading() as connection:
         row = connection.execute(select(jobs).where(jobs.c.number == number)).one_or_none()
@@ -94,7 +94,7 @@ def find_job(store: ReportStore, number: int) -> Job:
     return _from_row(row)
 
 
-def jobs_of(store: ReportStore, subject: str | None = None, *, kind: str | None = None, most: int = 100) -> list[Job]:
+def jobs_of(store: ReportStore, subject: str | None = None, *, kind: str | None = None, most: int = 100) -> list[QueuedJob]:
     """The jobs about a campaign or a draft, or all; the newest first."""
     chosen = select(jobs).order_by(jobs.c.number.desc()).limit(most)
     chosen = chosen if subject is None else chosen.where(jobs.c.subject == subject)
@@ -126,7 +126,7 @@ def cancel(store: ReportStore, number: int) -> None:
 # ---- for workers
 
 
-def claim(store: ReportStore, worker: str) -> Job | None:
+def claim(store: ReportStore, worker: str) -> QueuedJob | None:
     """The oldest job that nobody holds, now held by this worker; None where there is none."""
     now = _now()
     free = or_(jobs.c.state == State.WAITING, and_(jobs.c.state == State.RUNNING, jobs.c.lease < now))
@@ -158,7 +158,7 @@ def let_go(store: ReportStore, worker: str) -> None:
         connection.execute(update(jobs).where(jobs.c.worker == worker, jobs.c.ended.is_(None)).values(lease=0))
 
 
-def renew(store: ReportStore, job: Job, worker: str, doing: str, done: int, total: int | None) -> None:
+def renew(store: ReportStore, job: QueuedJob, worker: str, doing: str, done: int, total: int | None) -> None:
     """Hold a job for longer, and say how far it is."""
     values = {"lease": _now() + LEASE_MS, "doing": doing[:200], "done": done, "total": total}
     with store.writing() as connection:
@@ -166,13 +166,13 @@ def renew(store: ReportStore, job: Job, worker: str, doing: str, done: int, tota
             raise LostJob(f"job {job.number} was taken over")
 
 
-def is_to_stop(store: ReportStore, job: Job) -> bool:
+def is_to_stop(store: ReportStore, job: QueuedJob) -> bool:
     """Whether somebody asked to cancel a job."""
     return find_job(store, job.number).to_stop
 
 
 def end(
-    store: ReportStore, job: Job, worker: str, state: State, *, problem: str = "", outcome: Mapping[str, Any] | None = None
+    store: ReportStore, job: QueuedJob, worker: str, state: State, *, problem: str = "", outcome: Mapping[str, Any] | None = None
 ) -> None:
     """End a job, once: LostJob where this worker does not hold it any more."""
     with store.writing() as connection:
@@ -181,14 +181,14 @@ def end(
             raise LostJob(f"job {job.number} was taken over")  # and what was said is undone
 
 
-def say(store: ReportStore, job: Job, lines: Sequence[str]) -> None:
+def say(store: ReportStore, job: QueuedJob, lines: Sequence[str]) -> None:
     """Add to a job's log."""
     with store.writing() as connection:
         for line in lines:
             _say(connection, job.number, line)
 
 
-def _held(job: Job, worker: str) -> Any:
+def _held(job: QueuedJob, worker: str) -> Any:
     return and_(jobs.c.number == job.number, jobs.c.worker == worker, jobs.c.ended.is_(None))
 
 
@@ -207,8 +207,8 @@ def _now() -> int:
     return int(1000 * time.time())
 
 
-def _from_row(row: Row[Any]) -> Job:
-    return Job(
+def _from_row(row: Row[Any]) -> QueuedJob:
+    return QueuedJob(
         number=row.number,
         kind=row.kind,
         subject=row.subject,

@@ -6,7 +6,7 @@ withdrawn report leaves its name without content: whatever comes later under tha
 
 from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
 
-SCHEMA = "0004"
+SCHEMA = "0005"
 """The version of the schema that this program writes: the newest migration."""
 
 FIRST = frozenset({"campaigns", "reports", "refusals", "tokens"})
@@ -97,4 +97,31 @@ job_lines = Table(
     Column("line", Integer, primary_key=True, autoincrement=False),
     Column("time", BigInteger, nullable=False),  # Unix seconds
     Column("text", String(1000), nullable=False),
+)
+
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("id", String(32), primary_key=True),
+    Column("text", Text, nullable=False),  # JSON
+    Column("people", Integer, nullable=False),  # for whom it is planned
+    Column("epsilon", String(20), nullable=False),
+    Column("changed", BigInteger, nullable=False),  # Unix seconds
+)
+
+goals = Table(  # how many people a campaign was planned for
+    "goals",
+    metadata,
+    Column("campaign", Integer, primary_key=True, autoincrement=False),
+    Column("people", Integer, nullable=False),
+)
+
+audit = Table(  # what stewards did; nothing of who sends reports
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("time", BigInteger, nullable=False),  # Unix seconds
+    Column("who", String(16), nullable=False),  # the name of a token
+    Column("what", String(40), nullable=False),
+    Column("subject", String(64), nullable=False),
 )

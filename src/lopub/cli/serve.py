@@ -1,14 +1,19 @@
 """`lopub serve`: the collector."""
 
 import os
-from contextlib import nullcontext
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lopub.cli.console import note, say
 from lopub.cli.database import refuse_without_service
+
+if TYPE_CHECKING:
+    from lopub.service.store import ReportStore
 
 
 def serve(
@@ -44,10 +49,14 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show the whole product: made-up campaigns in a new database, and a token to sign in.")
+    ] = False,
 ) -> None:
     """Collect reports over HTTP until stopped (SIGTERM or Ctrl-C). Nothing that tells who sent a report is kept.
 
     Example: `lopub serve --database sqlite:///lopub.db --port 8000`
+    or `lopub serve --demo`
 
     More: docs/operating.md, and docs/console.md on the console
     """
@@ -59,18 +68,43 @@ def serve(
     from lopub.service.tokens import all_grants
 
     given = {"database": database, "host": host, "port": port, "console": console}
-    settings = settings_from(settings_file, os.environ, given)
-    store = store_at(settings.database)
-    if not all_grants(store):
-        note(f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}")
+    with demonstrated(given) if demo else nullcontext(given) as chosen:
+        settings = settings_from(settings_file, os.environ, chosen)
+        store = store_at(settings.database)
+        token = ""
+        if demo:
+            say("making up people; this takes some seconds")
+            token = filled(store)
+        elif not all_grants(store):
+            note(f"note: there is no token yet; to sign in and to manage campaigns: lopub token new --database {store.name}")
 
-    def listening(address: str, console: str) -> None:
-        say(f"listening on {address}, database {store.name}")
-        if console:
-            say(f"the console is at {console}")
+        def listening(address: str, console: str) -> None:
+            say(f"listening on {address}, database {store.name}")
+            if console:
+                say(f"the console is at {console}")
+            if token:
+                say(f"sign in with {token}")
 
-    with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
-        served(settings, store, listening=listening)
+        with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
+            served(settings, store, listening=listening)
+
+
+@contextmanager
+def demonstrated(given: dict[str, str | int | None]) -> Iterator[dict[str, str | int | None]]:
+    """What was given, with a database that is gone afterwards."""
+    if given["database"] is not None:
+        raise typer.BadParameter("--demo makes a database of its own; leave --database out")
+    with tempfile.TemporaryDirectory(prefix="lopub-demo-", ignore_cleanup_errors=True) as directory:
+        yield given | {"database": f"sqlite:///{directory}/lopub.db"}
+
+
+def filled(store: "ReportStore") -> str:
+    """Fill a store with what a demo shows; a token for it."""
+    from lopub.jobs.demo import fill
+    from lopub.service.tokens import new_token
+
+    fill(store)
+    return new_token(store, scope="manage", days=1)
 
 
 alone = typer.Typer(

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
-from starlette.responses import Response
+from starlette.responses import FileResponse, Response
 
 from lopub.errors import NoCampaign
 from lopub.pages.templating import page_language, rendered
@@ -76,8 +76,6 @@ def refused(visit: Visit, sentence: str, *, status: int = 400, back: str = "/con
     return page(visit, "refused.html", status=status, sentence=sentence, back=back)
 
 
-def download(path: Path, name: str, media_type: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """A file to keep."""
-    from starlette.responses import FileResponse
-
+def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+    """A file of a result. name: under which it is kept; None where it is looked at in place."""
     return FileResponse(path, media_type=media_type, filename=name, headers=dict(headers or {}))

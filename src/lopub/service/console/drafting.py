@@ -91,6 +91,13 @@ def _texts(draft: Object) -> list[Maybe]:
     return found
 
 
+def plain_terms(draft: Object) -> dict[str, str]:
+    """The terms that are no texts for people, as their controls show them."""
+    terms = {key: str(draft.get(key, "")) for key in ("name", "min_reports", "retention_days", "licence")}
+    schedule = _object(draft.get("schedule"))
+    return terms | {key: str(schedule.get(key, "")) for key in ("opens", "closes")}
+
+
 def fields_of(draft: Object) -> list[Object]:
     """The questions of a draft, those that are objects."""
     schema = draft.get("schema")

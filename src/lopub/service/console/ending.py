@@ -7,7 +7,7 @@ from lopub.errors import DomainError, LopubError, TooFewReports
 from lopub.inference import METHODS
 from lopub.release.settings import STRUCTURES, PublishSettings
 from lopub.service.campaigns import Entry, tally
-from lopub.service.console.desk import Answer, Desk, Screen, download, page, refused, to
+from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, to
 from lopub.service.console.listing import state_of
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
@@ -90,7 +90,7 @@ def show_result(desk: Desk, visit: Visit) -> Answer:
     job = find_job(desk.store, visit.number_at("job"))
     if job.kind not in PAGES:
         raise DomainError(f"job {job.number} has no page")
-    return download(result_of(desk, job) / PAGES[job.kind], "", "text/html", {"Content-Security-Policy": FRAMED})
+    return file(result_of(desk, job) / PAGES[job.kind], "text/html", headers={"Content-Security-Policy": FRAMED})
 
 
 def fetch_file(desk: Desk, visit: Visit) -> Answer:
@@ -101,7 +101,7 @@ def fetch_file(desk: Desk, visit: Visit) -> Answer:
         raise DomainError("there is no such file")
     if job.kind in ("export", "backup") and not visit.may_manage:
         raise DomainError("reports are for those who manage")
-    return download(result_of(desk, job) / name, name, FILES[job.kind][name])
+    return file(result_of(desk, job) / name, FILES[job.kind][name], name=name)
 
 
 def show_delete(desk: Desk, visit: Visit) -> Answer:

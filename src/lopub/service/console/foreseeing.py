@@ -2,6 +2,7 @@
 
 import math
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
@@ -10,7 +11,9 @@ from lopub.contract.terms import Terms
 from lopub.contract.wording import Wording
 from lopub.errors import CampaignError, DomainError, LopubError, all_of
 from lopub.forecast.design import brief_designs, ranked
-from lopub.forecast.outlook import Forecast
+from lopub.forecast.draft import draft_of
+from lopub.forecast.draft_text import parsed
+from lopub.forecast.outlook import Forecast, outlook
 from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
@@ -18,7 +21,6 @@ from lopub.service.campaigns import open_campaign
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
 from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, set_goal
 from lopub.service.console.visits import Visit
-from lopub.service.console.writing import read_kept
 from lopub.service.queue import ask, jobs_of
 
 MOST_PEOPLE = 100_000_000
@@ -40,8 +42,10 @@ def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
     return people, f"{min(max(epsilon, low), high).normalize():f}"
 
 
-def _terms_of(kept: KeptDraft) -> tuple[Population, Terms]:
-    draft = read_kept(kept)
+@lru_cache(maxsize=32)
+def _terms_of(text: str) -> tuple[Population, Terms]:
+    """The people that forecasts are about, and the terms; made once for a text, so that a slider follows the hand."""
+    draft = draft_of(*parsed(text.encode()))
     if draft.mistakes or draft.terms is None:
         raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
     domain = domain_of(draft.questions)
@@ -60,7 +64,7 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     try:
-        population, terms = _terms_of(kept)
+        population, terms = _terms_of(kept.text)
         found = forecasts(population, people, epsilon)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
@@ -72,7 +76,7 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
         terms=terms,
         people=people,
         epsilon=epsilon,
-        sure=1 / (1 + math.exp(-float(epsilon))),
+        sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
         is_weak=Decimal(epsilon) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
@@ -85,7 +89,8 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
 def _curve(population: Population, design: Design, people: int, epsilon: str) -> list[tuple[int, float]]:
     """People and expected error of shares."""
     counts = sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})
-    return [(n, ranked([design], population, float(epsilon), people=n)[0][1].shares) for n in counts]
+    at = outlook(design, population, float(epsilon))
+    return [(n, at.at(n).shares) for n in counts]
 
 
 def keep_plan(desk: Desk, visit: Visit) -> Answer:
@@ -101,7 +106,7 @@ def keep_plan(desk: Desk, visit: Visit) -> Answer:
 
 def campaign_of(kept: KeptDraft) -> Campaign:
     """The campaign that a draft and its plan make: the best of the usual designs for so many people."""
-    population, terms = _terms_of(kept)
+    population, terms = _terms_of(kept.text)
     repeat = terms.repeat
     if repeat is not None and repeat.is_permanent:
         raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")

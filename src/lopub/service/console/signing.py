@@ -34,11 +34,10 @@ def sign_in(desk: Desk, visit: Visit) -> Answer:
 
 
 def sign_out(desk: Desk, visit: Visit) -> Answer:
-    """End the session; what the browser kept of it is to be forgotten."""
+    """End the session. No page of it was kept: each said so."""
     desk.gate.leave(visit.cookie)
     answer = to("/console/sign-in")
     answer.delete_cookie(COOKIE, path="/console", httponly=True, samesite="strict")
-    answer.headers["Clear-Site-Data"] = '"cache"'
     return answer
 
 

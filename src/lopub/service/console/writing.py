@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lopub.errors import DomainError, LopubError
 from lopub.forecast.advice import advice_on
-from lopub.forecast.draft import Draft, Mistake, draft_of
+from lopub.forecast.draft import Mistake, draft_of
 from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
 from lopub.forecast.xlsform import draft_from_xlsform
@@ -32,15 +32,10 @@ class Remarks:
         return sum(map(len, self.mistakes.values()))
 
 
-def read_kept(kept: KeptDraft) -> Draft:
-    """A kept draft with all its mistakes."""
-    return draft_of(*parsed(kept.text.encode()))
-
-
 def remarks_on(kept: KeptDraft) -> Remarks:
     """All mistakes and advice, each beside what it is about."""
     try:
-        draft = read_kept(kept)
+        draft = draft_of(*parsed(kept.text.encode()))
     except LopubError as error:
         return Remarks({"": [str(error)]}, {})
     return Remarks(_placed(draft.mistakes), _placed(advice_on(draft)))
@@ -103,7 +98,7 @@ def _shown(visit: Visit, kept: KeptDraft, template: str = "write.html") -> Answe
         visit,
         template,
         kept=kept,
-        draft=draft,
+        plain=drafting.plain_terms(draft),
         texts={
             key: drafting.in_languages(draft.get(key), drafting.languages_in(draft))
             for key in ("title", "description", "consent")

@@ -73,13 +73,14 @@ class Shown:
 
 
 def languages_in(draft: Object) -> list[str]:
-    """The draft's own language, then all others that it has texts in."""
-    found = {str(draft.get("language", "en")): None}
+    """The draft's own language, then all others that it has texts in, by their tags."""
+    own = str(draft.get("language", "en"))
+    found: dict[str, None] = {}
     translations = draft.get("translations")
     found |= dict.fromkeys(translations if isinstance(translations, dict) else ())
     for text in _texts(draft):
         found |= dict.fromkeys(text if isinstance(text, dict) else ())
-    return list(found)
+    return [own, *sorted(set(found) - {own})]
 
 
 def _texts(draft: Object) -> list[Maybe]:
@@ -176,9 +177,9 @@ def _plain(value: Json) -> str:
 
 def edited(draft: Object, form: Form) -> Object:
     """The draft with what a form says. Members that no control shows stay."""
-    languages = [form.get("language", "en") or "en", *(tag for tag in languages_in(draft) if tag != form.get("language", "en"))]
+    languages = _Languages(languages_in(draft), form.get("language", "").strip() or "en")
     new: Object = {key: value for key, value in draft.items() if key != "schema"}
-    new |= {"name": form.get("name", "").strip(), "language": languages[0]}
+    new |= {"name": form.get("name", "").strip(), "language": languages.own}
     for key in _TERM_TEXTS:
         _put(new, key, _text(form, key, languages))
     for key in ("min_reports", "retention_days"):
@@ -189,6 +190,22 @@ def edited(draft: Object, form: Form) -> Object:
     kinds = {form.get(f"q{i}.name", "").strip(): form.get(f"q{i}.type", "") for i in range(len(old))}
     fields = [_field(field, _Part(form, f"q{i}."), languages, kinds) for i, field in enumerate(old)]
     return new | {"schema": {"fields": cast(Json, fields)}}
+
+
+@dataclass(frozen=True)
+class _Languages:
+    """Those that a form has texts in, in the order in which it shows them; and the draft's own, as the form has it now."""
+
+    shown: list[str]
+    own: str
+
+    def joined(self, texts: Mapping[str, str]) -> Json:
+        """A text in one language, or several. Where the own language gets another name, so do its texts."""
+        given: Object = {self._tag(tag): text for tag, text in texts.items() if text}
+        return given.get(self.own, "") if set(given) <= {self.own} else given
+
+    def _tag(self, tag: str) -> str:
+        return self.own if tag == self.shown[0] and self.own not in self.shown else tag
 
 
 class _Part:
@@ -212,9 +229,8 @@ def _put(target: Object, key: str, value: Maybe) -> None:
         target[key] = value
 
 
-def _text(form: Form | _Part, key: str, languages: list[str]) -> Json:
-    texts: Object = {tag: text for tag in languages if (text := form.get(f"{key}.{tag}", "").strip())}
-    return texts.get(languages[0], "") if set(texts) <= {languages[0]} else texts
+def _text(form: Form | _Part, key: str, languages: _Languages) -> Json:
+    return languages.joined({tag: form.get(f"{key}.{tag}", "").strip() for tag in languages.shown})
 
 
 def _integer(text: str) -> Json:
@@ -232,7 +248,7 @@ def _schedule(old: Object, form: Form) -> Object:
     return new
 
 
-def _field(old: Object, part: _Part, languages: list[str], kinds: Mapping[str, str]) -> Object:
+def _field(old: Object, part: _Part, languages: _Languages, kinds: Mapping[str, str]) -> Object:
     """One question, of the kind that it is now; members of another kind go."""
     kind = part.get("type", "string")
     kept = ("name", "type", "title") if kind != old.get("type") else tuple(old)
@@ -251,29 +267,29 @@ def _field(old: Object, part: _Part, languages: list[str], kinds: Mapping[str, s
     return new
 
 
-def _one_of(new: Object, constraints: Object, part: _Part, languages: list[str]) -> None:
+def _one_of(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     constraints.pop("enum", None)
     new["categories"] = [_category(line, languages) for line in part.get("categories").splitlines() if line.strip()]
     _put(new, "categoriesOrdered", True if "ordered" in part else None)
     _put(new, "other", _text(part, "other", languages))
 
 
-def _several_of(new: Object, constraints: Object, part: _Part, languages: list[str]) -> None:
+def _several_of(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     new["categories"] = [_category(line, languages) for line in part.get("categories").splitlines() if line.strip()]
     _put(new, "none", part.get("none"))
     _put(new, "atMost", _integer(part.get("at_most")))
 
 
-def _whole(new: Object, constraints: Object, part: _Part, languages: list[str]) -> None:
+def _whole(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     constraints |= {key: _integer(part.get(key)) for key in ("minimum", "maximum") if part.get(key)}
 
 
-def _period(new: Object, constraints: Object, part: _Part, languages: list[str]) -> None:
+def _period(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     _put(new, "period", part.get("period"))
     constraints |= {key: part.get(key) for key in ("minimum", "maximum") if part.get(key)}
 
 
-def _binned(new: Object, constraints: Object, part: _Part, languages: list[str]) -> None:
+def _binned(new: Object, constraints: Object, part: _Part, languages: _Languages) -> None:
     bins: Object = {key: value for key, value in _object(new.get("bins")).items() if key == "clamp"}
     if edges := [edge.strip() for edge in part.get("edges").split(",") if edge.strip()]:
         bins["edges"] = cast(Json, edges)
@@ -284,7 +300,7 @@ def _binned(new: Object, constraints: Object, part: _Part, languages: list[str])
     new["bins"] = bins
 
 
-_CONTROLS: dict[str, Callable[[Object, Object, _Part, list[str]], None]] = {
+_CONTROLS: dict[str, Callable[[Object, Object, _Part, _Languages], None]] = {
     "string": _one_of,
     "list": _several_of,
     "integer": _whole,
@@ -295,12 +311,10 @@ _CONTROLS: dict[str, Callable[[Object, Object, _Part, list[str]], None]] = {
 }
 
 
-def _category(line: str, languages: list[str]) -> Json:
+def _category(line: str, languages: _Languages) -> Json:
     value, *labels = (piece.strip() for piece in line.split("|"))
-    given: Object = {tag: label for tag, label in zip(languages, labels, strict=False) if label}
-    if not given:
-        return value
-    return {"value": value, "label": given[languages[0]] if set(given) == {languages[0]} else given}
+    label = languages.joined(dict(zip(languages.shown, labels, strict=False)))
+    return {"value": value, "label": label} if label else value
 
 
 def _condition(part: _Part, kinds: Mapping[str, str]) -> Maybe:

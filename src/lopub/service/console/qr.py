@@ -4,6 +4,7 @@ Small enough to read, so that a poster needs no other package. Versions, blocks 
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import groupby, pairwise
 
 from lopub.errors import DomainError
@@ -27,6 +28,7 @@ _MASKS: tuple[Callable[[int, int], bool], ...] = (
 )
 
 
+@lru_cache(maxsize=64)
 def qr_svg(text: str, label: str) -> str:
     """A code as an SVG picture. label: what it says to those who cannot see it; plain text."""
     from markupsafe import escape

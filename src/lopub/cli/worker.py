@@ -20,7 +20,9 @@ def worker(
             "--files", metavar="DIR", help="Where results go: the directory that the console reads.", show_default=False
         ),
     ] = None,
-    name: Annotated[str, typer.Option("--name", hidden=True)] = "",
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", hidden=True, help="Take up at once what one of this name held.")
+    ] = "",
     child: Annotated[bool, typer.Option("--child", hidden=True, help="End with the process that started this one.")] = False,
 ) -> None:
     """Do the jobs that the console asks for (publish, plan, export, back up, delete) until stopped (SIGTERM or Ctrl-C).

@@ -71,8 +71,13 @@ class Tally:
         return sum(self.slots.values())
 
 
+def day_at(slot: int) -> date:
+    """The day of a slot; the last of all calendars where it lies beyond, as a report may say."""
+    return EPOCH + timedelta(days=min(slot, LAST_SLOT))
+
+
 def _day(slot: int | None) -> date | None:
-    return None if slot is None else EPOCH + timedelta(days=slot)
+    return None if slot is None else day_at(slot)
 
 
 def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:

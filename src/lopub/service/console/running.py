@@ -7,11 +7,10 @@ from typing import Any
 
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import day_of
 from lopub.contract.wording import Wording
 from lopub.errors import TooFewReports
 from lopub.forecast.outlook import Outlook, outlook_of
-from lopub.service.campaigns import Entry, Tally, close_campaign, tally
+from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
 from lopub.service.console.charts import bars
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
 from lopub.service.console.keeping import goal_of
@@ -53,7 +52,7 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
     goal, at = goal_of(desk.store, entry.number), _outlook(entry.campaign)
     return Watched(
         n_reports=found.n_reports,
-        days=tuple((str(day_of(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
+        days=tuple((str(day_at(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
         refused={str(reason): n for reason, n in found.refused.items()},
         n_withdrawn=found.n_withdrawn,
         error=at.at(found.n_reports).shares,

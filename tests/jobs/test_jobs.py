@@ -258,7 +258,7 @@ def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publica
 @pytest.mark.parametrize(
     ("n_publications", "n_kills"),
     [
-        (2, 3),
+        (1, 2),
         pytest.param(
             20, 50, marks=pytest.mark.skipif(not os.environ.get("LOPUB_FULL"), reason="needs LOPUB_FULL=1: takes many minutes")
         ),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from lopub.forecast.draft import draft_of
 from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
 from lopub.forecast.shorthand import Object
+from lopub.jobs import demo
+from lopub.service.campaigns import all_campaigns, tally
 from lopub.service.console.drafting import (
     KINDS,
     blank,
@@ -23,7 +26,11 @@ from lopub.service.console.drafting import (
     shown,
     written,
 )
+from lopub.service.console.keeping import all_drafts
+from lopub.service.console.listing import state_of
 from lopub.service.console.qr import qr_modules, qr_svg
+from lopub.service.database import store_at
+from lopub.service.queue import State, jobs_of
 
 EXAMPLE = read_text(template("example"))
 
@@ -145,3 +152,17 @@ def test_a_text_that_is_too_long_for_a_code_is_refused():
 
 def test_the_label_of_a_code_is_a_text():
     assert "<script>" not in qr_svg("a", '"><script>')
+
+
+def test_a_demo_has_a_campaign_in_every_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo, "PEOPLE", 400)
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    demo.fill(store)
+    states = {entry.campaign.terms.name: state_of(entry, set()) for entry in all_campaigns(store)}
+    assert states == {"alumni": "open", "last-year": "closed", "next-month": "planned"}
+    assert len(all_drafts(store)) == 1
+    (job,) = jobs_of(store)
+    assert (job.kind, job.state) == ("publish", State.WAITING)
+    (entry,) = (one for one in all_campaigns(store) if one.campaign.terms.name == "alumni")
+    assert len(tally(store, entry).slots) == demo.DAYS
+    store.close()

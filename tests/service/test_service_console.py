@@ -1,8 +1,10 @@
 """The console lets in whom it knows, does what they may ask, and shows texts as texts; under min_reports it shows nothing."""
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,11 @@ def test_a_stranger_is_shown_where_to_sign_in_and_nothing_else(stranger: Console
         if scope:
             answer = stranger.ask(method, path)
             assert (answer.status, answer.headers["location"], answer.body) == (303, "/console/sign-in", b""), path
+
+
+def test_a_part_of_a_page_sends_a_stranger_to_sign_in_as_a_whole(stranger: Console):
+    answer = stranger.ask("GET", "/console/jobs/1", HX_Request="true")
+    assert (answer.status, answer.headers["hx-redirect"], answer.body) == (204, "/console/sign-in", b"")
 
 
 def test_a_token_that_reads_does_not_manage(reader: Console):
@@ -309,6 +316,13 @@ def test_a_file_becomes_a_draft(console: Console):
 # ---- numbers
 
 
+def wait_for(holds: Callable[[], bool]) -> None:
+    over = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < over
+        time.sleep(0.1)
+
+
 def send(console: Console, name: str, n: int, *, min_reports: int) -> str:
     """A campaign with so many reports; where it is."""
     campaign = people.campaign(name, min_reports=min_reports)
@@ -375,6 +389,19 @@ def test_states_are_told_apart(console: Console):
     assert 'class="state open"' in console.get("/console?q=running")
     assert later.terms.name not in console.get("/console?q=running&state=open").split("<tbody>")[1]
     assert "Nothing is called like that" in console.get("/console?q=no-such-thing")
+
+
+def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
+    address = begun(console, HOSTILE | {"name": "tried", "title": "Tried"})
+    assert console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
+    wait_for(lambda: 'class="state done"' in console.get(f"{address}/plan"))
+    number = re.findall(r"/console/jobs/(\d+)", console.get(f"{address}/plan"))[0]
+    made = console.ask("GET", f"/console/jobs/{number}/files/campaign.json")
+    assert made.headers["content-disposition"].startswith("attachment")
+    campaign = console.do(f"{address}/open").headers["location"].rpartition("/")[2]
+    assert campaign == hashlib.sha256(made.body).hexdigest()
+    page = console.ask("GET", f"/console/jobs/{number}/page")
+    assert page.headers["content-security-policy"].startswith("sandbox;")
 
 
 # ---- words

@@ -33,7 +33,7 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
         "deleted_on": str(day_of(task.store.today())),
-        "rows_deleted": n_rows,
+        "rows_deleted": n_rows if n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
         "exports_deleted": n_exports,
         "may_remain": [*REMAINS, *(f"{name}, which this service made" for name in backups)],
     }

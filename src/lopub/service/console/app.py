@@ -92,7 +92,7 @@ async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -
     grant = None if session is None else await run_in_threadpool(grant_of, desk.store, session.token)
     grant = None if grant is None or grant.expired else grant
     if screen.scope and (session is None or grant is None):
-        return to("/console/sign-in")
+        return _sign_in(visit)
     visit = replace(visit, session=session if grant else None, grant=grant)
     if screen.scope and grant is not None and not grant.allows(screen.scope):
         return refused(visit, f"this needs a token of scope {screen.scope}", status=403)
@@ -104,6 +104,11 @@ async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -
         if screen.scope and not (session and hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode())):
             return refused(visit, "the form is not one that this session was given; load the page again", status=403)
     return await run_in_threadpool(_shown, desk, screen, visit)
+
+
+def _sign_in(visit: Visit) -> Response:
+    """Where somebody unknown has to go; htmx would put that page into this one, unless it is told otherwise."""
+    return Response(status_code=204, headers={"HX-Redirect": "/console/sign-in"}) if visit.is_part else to("/console/sign-in")
 
 
 def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:

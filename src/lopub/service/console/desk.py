@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from starlette.responses import FileResponse, Response
 
-from lopub.errors import NoCampaign
+from lopub.errors import DomainError, NoCampaign
 from lopub.pages.templating import page_language, rendered
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
 from lopub.service.console.gate import Gate
 from lopub.service.console.visits import Visit
+from lopub.service.queue import QueuedJob, State
 from lopub.service.store import ReportStore
 
 HERE = Path(__file__).parent
@@ -74,6 +75,13 @@ def to(address: str) -> Answer:
 def refused(visit: Visit, sentence: str, *, status: int = 400, back: str = "/console") -> Answer:
     """A page with a sentence that says what is wrong."""
     return page(visit, "refused.html", status=status, sentence=sentence, back=back)
+
+
+def result_of(desk: Desk, job: QueuedJob) -> Path:
+    """Where the result of a job lies."""
+    if job.state is not State.DONE:
+        raise DomainError(f"job {job.number} has no result")
+    return desk.home / str(job.number) / "result"
 
 
 def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:

@@ -1,13 +1,12 @@
 """A closed campaign: publish, read, ask, delete."""
 
 import threading
-from pathlib import Path
 
 from lopub.errors import DomainError, LopubError, TooFewReports
 from lopub.inference import METHODS
 from lopub.release.settings import STRUCTURES, PublishSettings
 from lopub.service.campaigns import Entry, tally
-from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, to
+from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
 from lopub.service.console.listing import state_of
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
@@ -27,13 +26,6 @@ FILES = {
 PAGES = {"publish": "publication/report.html", "plan": "plan.html"}
 LONGEST_QUESTION = 500
 _asking = threading.Lock()
-
-
-def result_of(desk: Desk, job: QueuedJob) -> Path:
-    """Where the result of a job lies."""
-    if job.state is not State.DONE:
-        raise DomainError(f"job {job.number} has no result")
-    return desk.home / str(job.number) / "result"
 
 
 def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:

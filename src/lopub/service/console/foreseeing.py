@@ -18,10 +18,10 @@ from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
 from lopub.service.campaigns import open_campaign
-from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
+from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
 from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, set_goal
 from lopub.service.console.visits import Visit
-from lopub.service.queue import ask, jobs_of
+from lopub.service.queue import State, ask, jobs_of
 
 MOST_PEOPLE = 100_000_000
 EPSILONS = (Decimal("0.1"), Decimal(20))
@@ -93,19 +93,27 @@ def _curve(population: Population, design: Design, people: int, epsilon: str) ->
     return [(n, at.at(n).shares) for n in counts]
 
 
+def _tried(text: str, people: int, epsilon: str) -> dict[str, str | int]:
+    """What a job that tries a plan is told."""
+    return {"draft": text, "people": people, "epsilon": epsilon}
+
+
 def keep_plan(desk: Desk, visit: Visit) -> Answer:
     """Keep people and epsilon; and try them out, or go on, as the button says."""
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     change_draft(desk.store, kept.id, people=people, epsilon=epsilon)
     if visit.form.get("do") == "try":
-        ask(desk.store, "plan", kept.id, {"draft": kept.text, "people": people, "epsilon": epsilon})
+        ask(desk.store, "plan", kept.id, _tried(kept.text, people, epsilon))
         return to(f"/console/drafts/{kept.id}/plan")
     return to(f"/console/drafts/{kept.id}/preview")
 
 
-def campaign_of(kept: KeptDraft) -> Campaign:
-    """The campaign that a draft and its plan make: the best of the usual designs for so many people."""
+def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
+    """The campaign that a draft and its plan make: as it was tried out, else the best of the usual designs for so many people."""
+    for job in jobs_of(desk.store, kept.id, kind="plan"):
+        if job.state is State.DONE and job.choices == _tried(kept.text, kept.people, kept.epsilon):
+            return Campaign.load(result_of(desk, job) / "campaign.json")
     population, terms = _terms_of(kept.text)
     repeat = terms.repeat
     if repeat is not None and repeat.is_permanent:
@@ -119,7 +127,7 @@ def show_preview(desk: Desk, visit: Visit) -> Answer:
     """The questions as contributors will read them, in each language; nothing is sent."""
     kept = find_draft(desk.store, visit.at["draft"])
     try:
-        campaign = campaign_of(kept)
+        campaign = campaign_of(desk, kept)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
     wordings = [Wording(campaign, tag) for tag in (campaign.terms.language, *campaign.terms.translations)]
@@ -130,7 +138,7 @@ def open_draft(desk: Desk, visit: Visit) -> Answer:
     """The campaign of a draft takes reports from now on, or from the first day of its schedule; the draft is gone."""
     kept = find_draft(desk.store, visit.at["draft"])
     try:
-        campaign = campaign_of(kept)
+        campaign = campaign_of(desk, kept)
         entry, _ = open_campaign(desk.store, campaign, grace_days=desk.collector.settings.grace_days)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/preview")

@@ -7,8 +7,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lopub.pages.templating import rendered
-
 TEMPLATES = Path(__file__).parent / "templates"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
@@ -36,13 +34,19 @@ class Described:
 
 def front_page() -> Response:
     """What this address is."""
-    return Response(rendered("front.html", TEMPLATES, "en"), media_type="text/html", headers=HEADERS)
+    return _page("front.html")
 
 
 def docs_page(description: Mapping[str, Any]) -> Response:
     """Every route of a description."""
     routes = sorted(described_routes(description), key=lambda route: (route.path, route.method))
-    return Response(rendered("docs.html", TEMPLATES, "en", routes=routes), media_type="text/html", headers=HEADERS)
+    return _page("docs.html", routes=routes)
+
+
+def _page(template: str, **context: Any) -> Response:
+    from lopub.pages.templating import rendered  # loads Jinja, which a collector that was killed should not wait for
+
+    return Response(rendered(template, TEMPLATES, "en", **context), media_type="text/html", headers=HEADERS)
 
 
 def described_routes(description: Mapping[str, Any]) -> Iterator[Described]:

@@ -78,6 +78,7 @@ def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, 
         "done": 0,
         "outcome": "{}",
         "problem": "",
+        "turn": 0,
     }
     with store.writing() as connection:
         connection.execute(store.upsert(jobs).values(new | blank).on_conflict_do_nothing())
@@ -194,7 +195,7 @@ def _held(job: QueuedJob, worker: str) -> Any:
 
 def _end(connection: Connection, chosen: Any, state: State, problem: str = "", outcome: Mapping[str, Any] | None = None) -> int:
     values = {"state": state, "problem": problem[:1000], "outcome": json.dumps(outcome or {}), "ended": _now() // 1000}
-    return connection.execute(update(jobs).where(chosen).values(values | {"worker": None})).rowcount
+    return connection.execute(update(jobs).where(chosen).values(values | {"worker": None, "turn": jobs.c.number})).rowcount
 
 
 def _say(connection: Connection, number: int, line: str) -> None:

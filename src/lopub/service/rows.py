@@ -4,7 +4,7 @@ A report's row is named by the SHA-256 of its id, so that the order of the rows 
 withdrawn report leaves its name without content: whatever comes later under that name is refused.
 """
 
-from sqlalchemy import BigInteger, Column, Index, Integer, LargeBinary, MetaData, String, Table, Text, text
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
 
 SCHEMA = "0005"
 """The version of the schema that this program writes: the newest migration."""
@@ -80,14 +80,8 @@ jobs = Table(
     Column("problem", String(1000), nullable=False),
     Column("asked", BigInteger, nullable=False),  # Unix seconds
     Column("ended", BigInteger),
-)
-Index(  # whoever asks twice for the same thing gets it once
-    "jobs_under_way",
-    jobs.c.kind,
-    jobs.c.subject,
-    unique=True,
-    sqlite_where=text("ended IS NULL"),
-    postgresql_where=text("ended IS NULL"),
+    Column("turn", Integer, nullable=False),  # 0 while it is under way, then its number
+    UniqueConstraint("kind", "subject", "turn"),  # whoever asks twice for the same thing gets it once
 )
 
 job_lines = Table(

@@ -27,10 +27,8 @@ def upgrade() -> None:
         sqlalchemy.Column("problem", sqlalchemy.String(1000), nullable=False),
         sqlalchemy.Column("asked", sqlalchemy.BigInteger, nullable=False),
         sqlalchemy.Column("ended", sqlalchemy.BigInteger),
-    )
-    under_way = sqlalchemy.text("ended IS NULL")
-    op.create_index(
-        "jobs_under_way", "jobs", ["kind", "subject"], unique=True, sqlite_where=under_way, postgresql_where=under_way
+        sqlalchemy.Column("turn", sqlalchemy.Integer, nullable=False),
+        sqlalchemy.UniqueConstraint("kind", "subject", "turn"),
     )
     op.create_table(
         "job_lines",

@@ -1,18 +1,27 @@
 """`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
+from lopub.cli.options import (
+    OUTPUT,
+    SEED_HELP,
+    AsJson,
+    Force,
+    Margins,
+    Round,
+    SourceCampaign,
+    Sources,
+    language_told,
+    refuse_given,
+)
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
 from lopub.contract.budget import decimal_up
 from lopub.contract.schedule import day_of
 from lopub.contract.wording import lifetime_in_words
@@ -68,21 +77,14 @@ Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many ind
 Numbers = Annotated[
     str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
 ]
-Round = Annotated[
-    str | None,
-    typer.Option(
-        "--round",
-        metavar="DAY",
-        help="Of a campaign that repeats: the round that begins on this day, or so, such as 2026-11.",
-        show_default=False,
-    ),
-]
 AllRounds = Annotated[
     bool,
     typer.Option(
         "--all-rounds", help="Of a campaign that repeats: levels in every round and changes between them, instead of a table."
     ),
 ]
+WITH_ALL_ROUNDS = ("sources", "output", "campaign", "all_rounds", "as_json", "force")
+"""What --all-rounds goes by."""
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
@@ -99,6 +101,7 @@ PageLanguage = Annotated[
 
 
 def publish(
+    context: typer.Context,
     sources: Sources,
     output: Output,
     campaign: SourceCampaign = None,
@@ -127,8 +130,10 @@ def publish(
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
     if all_rounds:
-        publish_all_rounds(sources, campaign, output, round_name, as_json=as_json, force=force)
-        return
+        refuse_given(
+            context, WITH_ALL_ROUNDS, "does not go with --all-rounds, which makes no table and estimates all rounds alike"
+        )
+        return publish_all_rounds(sources, campaign, output, as_json=as_json, force=force)
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
@@ -144,7 +149,7 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found = found_reports(resolved(sources, campaign), settings, round_name)
+    found = found_reports(resolved(sources, campaign, round_name), settings)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = published(found.data, settings, progress=progress, margins=margins)
@@ -158,22 +163,8 @@ def publish(
         say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def of_round(data: ReportBatch | Counts, name: str) -> ReportBatch | Counts:
-    """The reports of one round; counts, which do not tell rounds apart, only where they are of that one."""
-    if isinstance(data, ReportBatch):
-        return data.of_round(name)
-    slot = rounds_of(data.campaign)[0].round_named(name)
-    if data.slots != (slot, slot):
-        raise DomainError(f"these counts are not of the round {name} alone; publish it from the reports")
-    return data
-
-
-def publish_all_rounds(
-    sources: list[str], campaign: str | None, output: Path, round_name: str | None, *, as_json: bool, force: bool
-) -> None:
+def publish_all_rounds(sources: list[str], campaign: str | None, output: Path, *, as_json: bool, force: bool) -> None:
     """Levels in every round, and changes from one to the next."""
-    if round_name is not None:
-        raise typer.BadParameter("give either --round or --all-rounds")
     check_directory(output, mark=MARK, force=force)
     named = resolved(sources, campaign)
     rounds_of(named.campaign)
@@ -183,24 +174,21 @@ def publish_all_rounds(
     with working("estimating"):
         rounds = publish_rounds(found.data)
     rounds.save(output, force=force)
+    n_reports = sum(rounds.n_reports.values())  # of published rounds: all together would tell how many the others have
     n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
     for slot in rounds.left_out:
         note(f"note: the round from {day_of(slot)} has fewer than {rounds.campaign.terms.min_reports:,} reports and is left out")
     if as_json:
-        print_json(found.described() | n_levels | {"output": str(output)})
+        print_json(found.described() | {"n_reports": n_reports} | n_levels | {"output": str(output)})
         return
     say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
     say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def found_reports(named: Named, settings: PublishSettings, round_name: str | None) -> Found:
+def found_reports(named: Named, settings: PublishSettings) -> Found:
     """What the sources hold, or that of one round."""
-    if round_name is not None:
-        rounds_of(named.campaign)  # refuses before anything is read
-    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
-    found = read(named, counts_suffice=suffices)
-    return found if round_name is None else replace(found, data=of_round(found.data, round_name))
+    return read(named, counts_suffice=named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings))
 
 
 def pruning(find: str | None) -> Pruning | None:

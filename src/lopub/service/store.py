@@ -70,9 +70,14 @@ class Written:
     """What became of a group of submissions, in their order, once it is durable."""
 
     outcomes: Sequence[Outcome]
-    n_accepted: int
     n_replayed: int
     refused: Mapping[Reason, int]
+    accepted: Accepted
+    """How many are new, by campaign and slot."""
+
+    @property
+    def n_accepted(self) -> int:
+        return sum(self.accepted.values())
 
 
 class ReportStore(ABC):
@@ -187,15 +192,14 @@ class ReportStore(ABC):
                         first.setdefault(row[:2], row)
             rows = sorted(first.values())
             accepted = self._insert(connection, rows) if rows else {}
-            n_accepted = sum(accepted.values())
             kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
-            if n_accepted < len(rows):
+            if sum(accepted.values()) < len(rows):
                 kept.update(self._lookup(connection, rows))
             outcomes = [_outcome(submission, kept, submission.campaign in numbers) for submission in group]
             refused = _refused(group, outcomes)
             self.count(connection, tallies, accepted)
             self.count(connection, refusals, {(number, str(reason)): n for (number, reason), n in refused.items()})
-        return _written(group, outcomes, n_accepted, refused)
+        return _written(group, outcomes, accepted, refused)
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
         """Those of the campaigns that are open; they stay so until the end of the transaction."""
@@ -256,7 +260,7 @@ def _refused(group: Sequence[Submission], outcomes: Sequence[Outcome]) -> Counte
 
 
 def _written(
-    group: Sequence[Submission], outcomes: Sequence[Outcome], n_accepted: int, refused: Counter[tuple[int, Reason]]
+    group: Sequence[Submission], outcomes: Sequence[Outcome], accepted: Accepted, refused: Counter[tuple[int, Reason]]
 ) -> Written:
     by_reason: Counter[Reason] = Counter()
     for (_, reason), n in refused.items():
@@ -266,4 +270,4 @@ def _written(
         for submission, outcome in zip(group, outcomes, strict=True)
         if not outcome.closed
     )
-    return Written(outcomes, n_accepted, n_kept - n_accepted, by_reason)
+    return Written(outcomes, n_kept - sum(accepted.values()), by_reason, accepted)

@@ -28,6 +28,7 @@ from lopub.cli import (
     serve,
     token,
     withdraw,
+    worker,
 )
 from lopub.cli.console import out
 
@@ -51,6 +52,7 @@ app.command()(publish.publish)
 app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+app.command()(worker.worker)
 app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
 app.command()(page.page)

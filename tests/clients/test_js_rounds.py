@@ -161,7 +161,7 @@ def test_a_record_that_is_lost_or_damaged_is_refused_and_nothing_is_drawn_anew(m
     said = on_a_device(
         campaign_of(mode, take_part=6),
         tmp_path,
-        f"const damage = {{ {functions} }}, found = {{}};"
+        f"{SENDING} const damage = {{ {functions} }}, found = {{}};"
         + """
         for (const [name, harm] of Object.entries(damage)) {
           at(first);
@@ -173,7 +173,8 @@ def test_a_record_that_is_lost_or_damaged_is_refused_and_nothing_is_drawn_anew(m
           const contents = () => [...loose.records.values()].map(hex).join(), before = contents(), said = [];
           for (const slot of [first, first + days]) {
             at(slot);
-            for (const tried of [mine.encode(record), mine.due(), mine.rounds(), mine.kept(), mine.send(`https://h/campaigns/${campaign.id}`)])
+            const asked = [mine.encode(record), mine.due(), mine.rounds(), mine.kept(), mine.send(url, { patience })];
+            for (const tried of asked)
               said.push(await outcome(tried));
           }
           found[name] = [...new Set(said), before === contents()];

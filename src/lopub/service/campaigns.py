@@ -7,7 +7,7 @@ looks compares that day with today.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
@@ -76,7 +76,7 @@ class Tally:
 
 
 def _day(slot: int | None) -> date | None:
-    return None if slot is None else day_of(slot)
+    return None if slot is None else EPOCH + timedelta(days=slot)
 
 
 def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:

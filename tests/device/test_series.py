@@ -483,6 +483,7 @@ def test_a_refusal_of_one_report_does_not_keep_the_others_back(reason, clock, tm
     assert refused.value.reason is reason
     assert (reason is Reason.SLOT) is ("round from 2026-01-05 came too late" in str(refused.value))
     assert came == [second.to_bytes()]
+    assert str(refused.value).endswith("; whatever else was waiting has been sent")
     assert client.waiting() == ()  # and it is not tried again
 
 

@@ -191,7 +191,8 @@ class Client:
             else:
                 self._tell(report, RECEIVED)
         if refusals:
-            raise refusals[0]
+            rest = "; whatever else was waiting has been sent" if n_attempts else ""
+            raise ReportRejected(refusals[0].reason, f"{refusals[0]}{rest}")
         return n_attempts
 
     def _refused(self, report: Report, error: ReportRejected) -> ReportRejected:

@@ -108,7 +108,7 @@ def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(cl
     clock(1)
     collector.bodies["reports"].clear()
     told = done(lopub(*words, given=RECORD)).stdout
-    assert "the noisy report of the rounds from 2026-11-02, 2026-11-09" in told
+    assert "the noisy reports of the rounds from 2026-11-02, 2026-11-09, and counts each once" in told
     assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
 
 

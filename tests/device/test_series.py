@@ -195,7 +195,8 @@ def test_a_lifetime_cap_is_held_before_the_first_report(mode, clock, tmp_path):
         Client(campaign, store=FileStore(tmp_path), lifetime_cap=below).encode(RECORD)
     with pytest.raises(EpsilonTooHigh, match="in all its rounds together"):
         Client(campaign, store=FileStore(tmp_path), epsilon_cap=below)
-    assert Client(campaign, store=FileStore(tmp_path)).spent().epsilon == 0
+    unheard = Client(campaign, store=FileStore(tmp_path))
+    assert (unheard.spent().epsilon, unheard.reports()) == (0, ())
 
 
 def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(clock, tmp_path, monkeypatch):
@@ -327,6 +328,32 @@ def test_totals_that_are_lost_count_a_series_again_when_it_is_next_used(clock, t
     assert (client.spent().epsilon, client.spent().n_unknown) == (campaign.lifetime_loss, 0)
 
 
+@both_modes
+def test_a_series_is_known_to_be_kept_before_a_report_of_it_is_handed_out_again(mode, clock, tmp_path, monkeypatch):
+    """A crash may come between keeping a series and noting that in the totals; whoever next hands out its report notes it."""
+    campaign, store = campaign_of(mode, take_part=ROUNDS), FileStore(tmp_path)
+    client = Client(campaign, store=store)
+    with monkeypatch.context() as crash:
+        crash.setattr("lopub.device.keeping.finished", lambda draws, report: draws)
+        made = client.encode(RECORD)
+    assert not json.loads((tmp_path / "spent.json").read_bytes())["draws"][0]["finished"]
+    assert client.encode(OTHER) == made
+    store.path_of(client._key).unlink()
+    with pytest.raises(StoreError, match="lost or damaged what was kept of it"):
+        client.due()
+
+
+@pytest.mark.parametrize("make", [MemoryStore, FileStore])
+def test_only_what_was_read_is_replaced(make, tmp_path):
+    store = make() if make is MemoryStore else make(tmp_path)
+    assert store.exchange("key", b"never kept", b"1") == b""
+    assert store.kept("key") is None
+    assert store.exchange("key", None, b"1") == b"1"
+    for before in (None, b"2"):
+        assert store.exchange("key", before, b"3") == b"1"
+    assert store.exchange("key", b"1", b"2") == store.kept("key") == b"2"
+
+
 def test_a_store_that_cannot_keep_a_series_is_refused():
     class Shelf:
         def kept(self, key): ...
@@ -456,6 +483,7 @@ def test_a_refusal_of_one_report_does_not_keep_the_others_back(reason, clock, tm
     assert refused.value.reason is reason
     assert (reason is Reason.SLOT) is ("round from 2026-01-05 came too late" in str(refused.value))
     assert came == [second.to_bytes()]
+    assert str(refused.value).endswith("; whatever else was waiting has been sent")
     assert client.waiting() == ()  # and it is not tried again
 
 

@@ -94,6 +94,7 @@ class World:
             client = self.client()
             if client.due() is not None:
                 client.encode(record)
+                self.charged.append(client.spent().epsilon >= self.campaign.lifetime_loss)
             if client.waiting():
                 client.send(f"https://collector.example/campaigns/{self.campaign.id}")
 

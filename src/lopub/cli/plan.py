@@ -153,7 +153,7 @@ def plan(
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
         in_rounds = rounds_planned(campaign, people, crowd)
-        page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else ""
+        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
     write_files(campaign, output, page, html, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:

@@ -16,7 +16,7 @@ from lopub.contract.budget import decimal_up, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
 from lopub.contract.report import Report
-from lopub.contract.schedule import GRACE_DAYS, day_of
+from lopub.contract.schedule import GRACE_DAYS, day_of, days_in_short
 from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
@@ -151,7 +151,8 @@ def print_sent(client: Client, reports: Sequence[Report], made_before: bool) -> 
     if made_before and not days:
         say("A report was made here before; it was sent once more, as the same bytes.")
     of_rounds = f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""
-    say(f"Sent: the collector has the noisy report{of_rounds}, and counts it once, however often it is sent.")
+    many, it = ("s", "each") if len(reports) > 1 else ("", "it")
+    say(f"Sent: the collector has the noisy report{many}{of_rounds}, and counts {it} once, however often it is sent.")
     say("Whether it had come before, the collector does not tell.")
     if days:
         say(f"This device takes part in the {rounds_from(days)}; a round that it misses is lost.")
@@ -163,7 +164,7 @@ def rounds_from(days: Sequence[date]) -> str:
     >>> rounds_from([date(2026, 11, 2)]), rounds_from([date(2026, 11, 2), date(2026, 11, 30)])
     ('round from 2026-11-02', 'rounds from 2026-11-02, 2026-11-30')
     """
-    return f"round{'s' if len(days) > 1 else ''} from {', '.join(map(str, days))}"
+    return f"round{'s' if len(days) > 1 else ''} from {days_in_short(days)}"
 
 
 # ---- the record

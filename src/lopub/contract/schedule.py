@@ -6,6 +6,7 @@ and all of it costs so many reports. `permanent`: a noisy answer is drawn once, 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -25,6 +26,8 @@ time for that of UTC, is less than a day ahead."""
 SAMPLED, PERMANENT = "sampled", "permanent"
 MOST_ROUNDS, LONGEST_ROUND = 4096, 366
 ONCE = "once"
+MOST_DAYS = 6
+"""Days that one sentence names."""
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
@@ -152,6 +155,16 @@ class Schedule:
 def day_of(slot: int) -> date:
     """The day that a slot stands for."""
     return EPOCH + timedelta(days=slot)
+
+
+def days_in_short(days: Sequence[date]) -> str:
+    """Days in a sentence: the first few, and how many more.
+
+    >>> days_in_short([date(2026, 11, 1 + i) for i in range(9)])
+    '2026-11-01, 2026-11-02, 2026-11-03, 2026-11-04, 2026-11-05, 2026-11-06 and 3 more'
+    """
+    more = f" and {len(days) - MOST_DAYS:,} more" if len(days) > MOST_DAYS else ""
+    return ", ".join(map(str, days[:MOST_DAYS])) + more
 
 
 def repeats(campaign: Json) -> bool:

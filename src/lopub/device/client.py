@@ -18,7 +18,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Record
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report
-from lopub.contract.schedule import EPOCH, Schedule, day_of
+from lopub.contract.schedule import EPOCH, Schedule, day_of, days_in_short
 from lopub.contract.texts import one_line
 from lopub.device.keeping import ClientStore, FileStore, keeps_series, keeps_totals
 from lopub.device.randomizing import randomized
@@ -96,7 +96,7 @@ class Client:
     def _encode_round(self, series: Series, record: Record | None) -> Report:
         slot = today(self._campaign)
         if slot not in series.slots():
-            own = ", ".join(str(day_of(each)) for each in series.slots())
+            own = days_in_short([day_of(each) for each in series.slots()])
             raise CampaignError(
                 f"this device takes part in the rounds from {own}, and not in the present one, from {day_of(slot)}"
             )
@@ -191,7 +191,8 @@ class Client:
             else:
                 self._tell(report, RECEIVED)
         if refusals:
-            raise refusals[0]
+            rest = "; whatever else was waiting has been sent" if n_attempts else ""
+            raise ReportRejected(refusals[0].reason, f"{refusals[0]}{rest}")
         return n_attempts
 
     def _refused(self, report: Report, error: ReportRejected) -> ReportRejected:

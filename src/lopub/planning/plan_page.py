@@ -23,10 +23,8 @@ MOST_ROWS, MOST_COLUMNS = 12, 6
 AXES = {"people": "people", "epsilon": "epsilon of a whole report"}
 
 
-def plan_page(
-    plan: Plan, advised: Sequence[Advice], *, seed: int = 0, progress: Progress | None = None, people: int | None = None
-) -> str:
-    """The whole page. people: how many there are, where those of the plan are the people of one round."""
+def plan_page(plan: Plan, advised: Sequence[Advice], *, seed: int = 0, progress: Progress | None = None) -> str:
+    """The whole page."""
     told = progress or silent
     told("drawing the page", 0, None)
     sections = [
@@ -43,8 +41,6 @@ def plan_page(
         f" {share(plan.best.forecast.shares)} of the people{_of_pairs(plan)}.",
         "lead",
     )
-    if people not in (None, plan.people):
-        lead += paragraph(f"That is for one round: of {number(people, ',')} people, so many take part in it.", "lead")
     return page("A plan for a collection", [(name, title, body) for name, title, body in sections if body], lead=lead)
 
 

@@ -42,7 +42,8 @@ class Metrics:
         """A group of reports was committed."""
         with self._lock:
             for (number, slot), n in written.accepted.items():
-                self._accepted[number, slot if self._terms[number].repeat else None] += n
+                if terms := self._terms.get(number):  # else nobody knows from how many on it may be told
+                    self._accepted[number, slot if terms.repeat else None] += n
             self.n_replayed += written.n_replayed
             self.refused.update(written.refused)
 

@@ -149,18 +149,9 @@ def test_labels_that_fonts_or_formulas_would_stumble_over_are_drawn(label: str):
     for picture in (
         plots.heat_map(values, [label, "b"], name="h", description="d", scale="s"),
         plots.graph([label, "b"], {(0, 1): 1.0}, name="g", description="d"),
-        plots.tree([f"{label}\nb", "b"], [None, 0], name="t", description="d"),
     ):
         assert picture.startswith("<svg")
         assert "<b>" not in picture
-
-
-def test_a_tree_puts_parents_over_the_middle_of_their_children():
-    depth, place = plots._tree_places([None, 0, 0, 2, 2, None])
-    assert depth == [0, 1, 1, 2, 2, 0]
-    assert place[0] == (place[1] + place[2]) / 2
-    assert place[2] == (place[3] + place[4]) / 2
-    assert len(set(zip(depth, place, strict=True))) == 6
 
 
 def test_neighbours_stand_beside_each_other_on_the_circle():

@@ -140,11 +140,11 @@ def plan(
         found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         document, in_rounds = described(found, advised), _in_rounds(campaign, found)
-        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
+        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else b""
     if output is not None:
         campaign.save(output, force=force)
     if html is not None:
-        write_whole(html, page.encode(), force=force)
+        write_whole(html, page, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
         document |= {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}

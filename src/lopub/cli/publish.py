@@ -22,7 +22,7 @@ from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
 from lopub.release.render.rounds import MARK
-from lopub.release.rounds import rounds_of
+from lopub.release.rounds import Rounds, rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
 from lopub.release.summary import warnings_of, why_without_strength
@@ -127,7 +127,7 @@ def publish(
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
     if all_rounds:
-        publish_all_rounds(sources, campaign, output, round_name, as_json=as_json, force=force)
+        publish_all_rounds(sources, campaign, output, round_name, language=language or "", as_json=as_json, force=force)
         return
     options: dict[str, Any] = {
         "structure": structure,
@@ -144,10 +144,10 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found = found_reports(resolved(sources, campaign), settings, round_name)
+    found, rounds = found_reports(resolved(sources, campaign), settings, round_name)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
-        publication = published(found.data, settings, progress=progress, margins=margins)
+        publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
@@ -168,8 +168,14 @@ def of_round(data: ReportBatch | Counts, name: str) -> ReportBatch | Counts:
     return data
 
 
+def rounds_beside(data: ReportBatch | Counts) -> Rounds | None:
+    """All rounds for the publication of one of them; None where the others have too few reports, or are not there."""
+    rounds = publish_rounds(data) if isinstance(data, ReportBatch) else None
+    return rounds if rounds is not None and len(rounds.n_reports) > 1 else None
+
+
 def publish_all_rounds(
-    sources: list[str], campaign: str | None, output: Path, round_name: str | None, *, as_json: bool, force: bool
+    sources: list[str], campaign: str | None, output: Path, round_name: str | None, *, language: str, as_json: bool, force: bool
 ) -> None:
     """Levels in every round, and changes from one to the next."""
     if round_name is not None:
@@ -182,7 +188,7 @@ def publish_all_rounds(
         raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
     with working("estimating"):
         rounds = publish_rounds(found.data)
-    rounds.save(output, force=force)
+    rounds.save(output, language=language, force=force)
     n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
     for slot in rounds.left_out:
         note(f"note: the round from {day_of(slot)} has fewer than {rounds.campaign.terms.min_reports:,} reports and is left out")
@@ -194,13 +200,15 @@ def publish_all_rounds(
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def found_reports(named: Named, settings: PublishSettings, round_name: str | None) -> Found:
-    """What the sources hold, or that of one round."""
+def found_reports(named: Named, settings: PublishSettings, round_name: str | None) -> tuple[Found, Rounds | None]:
+    """What the sources hold; or that of one round, and all rounds beside it."""
     if round_name is not None:
         rounds_of(named.campaign)  # refuses before anything is read
     suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
     found = read(named, counts_suffice=suffices)
-    return found if round_name is None else replace(found, data=of_round(found.data, round_name))
+    if round_name is None:
+        return found, None
+    return replace(found, data=of_round(found.data, round_name)), rounds_beside(found.data)
 
 
 def pruning(find: str | None) -> Pruning | None:

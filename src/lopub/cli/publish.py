@@ -13,6 +13,7 @@ from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
+from lopub.collection.origin import Origin
 from lopub.contract.budget import decimal_up
 from lopub.contract.schedule import day_of
 from lopub.contract.wording import lifetime_in_words
@@ -86,6 +87,13 @@ AllRounds = Annotated[
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
+Simulated = Annotated[
+    bool,
+    typer.Option(
+        "--simulated",
+        help="Say on the pages that the reports are simulated, where databases and framed files do not tell.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
 PageLanguage = Annotated[
     str | None,
@@ -116,6 +124,7 @@ def publish(
     no_counts: NoCounts = False,
     round_name: Round = None,
     all_rounds: AllRounds = False,
+    simulated: Simulated = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -126,8 +135,9 @@ def publish(
 
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
+    origin = Origin(is_simulated=simulated)
     if all_rounds:
-        publish_all_rounds(sources, campaign, output, round_name, language=language or "", as_json=as_json, force=force)
+        publish_all_rounds(sources, campaign, output, round_name, origin, language=language or "", as_json=as_json, force=force)
         return
     options: dict[str, Any] = {
         "structure": structure,
@@ -144,7 +154,7 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found, rounds = found_reports(resolved(sources, campaign), settings, round_name)
+    found, rounds = found_reports(resolved(sources, campaign), settings, round_name, origin)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
@@ -168,6 +178,11 @@ def of_round(data: ReportBatch | Counts, name: str) -> ReportBatch | Counts:
     return data
 
 
+def with_origin(found: Found, told: Origin) -> Found:
+    """The same, with what was said of where the reports come from."""
+    return replace(found, data=replace(found.data, origin=found.data.origin + told))
+
+
 def rounds_beside(data: ReportBatch | Counts) -> Rounds | None:
     """All rounds for the publication of one of them; None where the others have too few reports, or are not there."""
     rounds = publish_rounds(data) if isinstance(data, ReportBatch) else None
@@ -175,7 +190,15 @@ def rounds_beside(data: ReportBatch | Counts) -> Rounds | None:
 
 
 def publish_all_rounds(
-    sources: list[str], campaign: str | None, output: Path, round_name: str | None, *, language: str, as_json: bool, force: bool
+    sources: list[str],
+    campaign: str | None,
+    output: Path,
+    round_name: str | None,
+    told: Origin,
+    *,
+    language: str,
+    as_json: bool,
+    force: bool,
 ) -> None:
     """Levels in every round, and changes from one to the next."""
     if round_name is not None:
@@ -183,7 +206,7 @@ def publish_all_rounds(
     check_directory(output, mark=MARK, force=force)
     named = resolved(sources, campaign)
     rounds_of(named.campaign)
-    found = read(named)
+    found = with_origin(read(named), told)
     if not isinstance(found.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
     with working("estimating"):
@@ -200,12 +223,12 @@ def publish_all_rounds(
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def found_reports(named: Named, settings: PublishSettings, round_name: str | None) -> tuple[Found, Rounds | None]:
-    """What the sources hold; or that of one round, and all rounds beside it."""
+def found_reports(named: Named, settings: PublishSettings, round_name: str | None, told: Origin) -> tuple[Found, Rounds | None]:
+    """What the sources hold; or that of one round, and all rounds beside it. told: what was said of where reports come from."""
     if round_name is not None:
         rounds_of(named.campaign)  # refuses before anything is read
     suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
-    found = read(named, counts_suffice=suffices)
+    found = with_origin(read(named, counts_suffice=suffices), told)
     if round_name is None:
         return found, None
     return replace(found, data=of_round(found.data, round_name)), rounds_beside(found.data)

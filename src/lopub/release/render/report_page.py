@@ -30,8 +30,8 @@ N_SAMPLED = 20
 """Synthetic records that are shown."""
 N_LISTED = 30
 """Dependences, edges or cliques that a list names before it points to the file."""
-N_FIRST = 5
-"""Dependences, and frequent answers, that stand on the first page."""
+N_FIRST = 6
+"""Frequent answers that stand on the first page."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
 FITTING = 0.9
@@ -213,7 +213,7 @@ class ReportPage:
     @property
     def leading(self) -> list[tuple[QuestionShown, AnswerShown]]:
         """The most frequent answers to the first questions."""
-        asked_of_all = (question for question in self.questions if question.kind != "histogram" and not question.condition)
+        asked_of_all = (question for question in self.questions if not question.statistics and not question.condition)
         found = [(question, question.leading) for question in asked_of_all]
         return [(question, answer) for question, answer in found if answer is not None][:N_FIRST]
 

@@ -30,7 +30,7 @@ N_SAMPLED = 20
 """Synthetic records that are shown."""
 N_LISTED = 30
 """Dependences, edges or cliques that a list names before it points to the file."""
-N_FIRST = 6
+N_FIRST = 5
 """Frequent answers that stand on the first page."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
@@ -163,7 +163,8 @@ class ReportPage:
         if value is None:
             return ""
         unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-        return f"{math.ceil(value / unit) * unit:,.4g}"
+        rounded = math.ceil(value / unit) * unit
+        return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.4g}"
 
     @property
     def certainty_digits(self) -> str:
@@ -295,8 +296,10 @@ class ReportPage:
     @cached_property
     def network(self) -> str:
         """The dependences that the model keeps, drawn; those that are stated in full."""
-        publication, place = self.publication, {position: at for at, position in enumerate(self._drawn)}
+        publication = self.publication
         found = {edge: gain for edge, gain in publication.dependences.items() if edge in publication.graph.strengths}
+        joined = [position for position in self._drawn if any(position in edge for edge in found)]
+        place = {position: at for at, position in enumerate(joined)}
         kept = {(place[a], place[b]): gain for (a, b), gain in found.items() if {a, b} <= place.keys()}
         if not kept:
             return ""
@@ -308,7 +311,7 @@ class ReportPage:
             and {a, b} <= place.keys()
             and frozenset((publication.names[a], publication.names[b])) not in stated
         }
-        labels = self.asked.titles([publication.names[position] for position in self._drawn])
+        labels = self.asked.titles([publication.names[position] for position in joined])
         unsure = faint if publication.findings.least is not None else set()
         return plots.graph(labels, kept, faint=unsure, name="graph", description=self._say(NETWORK))
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from lopub.contract.terms import Terms, Translation
     from lopub.contract.view import AllAttributes, Fill, Listed, Sample
     from lopub.device.client import Client
-    from lopub.device.keeping import FileStore, MemoryStore, Spent
+    from lopub.device.keeping import FileStore, MemoryStore
     from lopub.device.sending import Patience, fetch_campaign
+    from lopub.device.totals import Spent
     from lopub.errors import (
         CampaignError,
         CollectorError,
@@ -88,7 +89,8 @@ _HOMES = {
     "collection.infer": ("infer_domain",),
     "inference.answers": ("Answer", "AnswerTable"),
     "inference.joint": ("JointDistribution",),
-    "device.keeping": ("FileStore", "MemoryStore", "Spent"),
+    "device.keeping": ("FileStore", "MemoryStore"),
+    "device.totals": ("Spent",),
     "model.dependence": ("Pruning",),
     "planning": ("Plan", "Population", "plan"),
     "forecast.poisoning": ("poisoning_bound",),

@@ -1,16 +1,34 @@
 """A campaign that repeats, as a person and a steward meet it on the command line."""
 
 import json
+import re
 import time
 from datetime import date, timedelta
 
+import numpy as np
 import pytest
-from commands import done, lopub
+from commands import done, lopub, refused
 from test_cli_send import Collector
+from typer.main import get_command
 
-from lopub import Boolean, Campaign, CampaignRequest, Domain, Repeat, Report, Schedule, Terms, make_campaign
+from lopub import (
+    Boolean,
+    Campaign,
+    CampaignRequest,
+    Dataset,
+    Domain,
+    Repeat,
+    Report,
+    Schedule,
+    Terms,
+    make_campaign,
+    simulate_rounds,
+)
+from lopub.cli.commands import app
+from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.contract.report import unframed
 from lopub.contract.schedule import EPOCH
+from lopub.forecast.outlook import outlook_of
 
 OPENS = date(2026, 11, 2)
 RECORD = '{"smokes": true}'
@@ -47,14 +65,62 @@ def test_send_makes_a_report_wherever_one_is_due_and_says_so_where_none_is(mode,
         given = RECORD if mode == "sampled" or not any(told) else ""
         words = ["send", collector.url, *(["-"] if given else []), "--yes", "--allow-plain-http", "--store", tmp_path]
         result = lopub(*words, given=given)
-        told.append(result.returncode == 0 and "sent once more" not in result.stdout)
-        if not told[-1]:
-            assert "nothing is due today" in result.stderr or "sent once more" in result.stdout
-        else:
-            assert "have epsilon 2.000" in result.stdout
+        assert (result.returncode, result.stderr) == (0, "")
+        told.append("have epsilon 2.000" in result.stdout)
+        assert told[-1] or re.fullmatch(r"Nothing is due (today|any more): .*\.\n", result.stdout)
+        if told[-1]:
+            day = OPENS + timedelta(days=7 * number)
+            assert f"Sent: the collector has the noisy report of the round from {day}, and counts it once" in result.stdout
     assert sum(told) == 2
     made = {report.slot: report for report in sent(collector)}
-    assert len(made) == 2 and len({report.id for report in made.values()}) == 2
+    assert len(made) == len(sent(collector)) == 2 and len({report.id for report in made.values()}) == 2
+
+
+def test_a_day_on_which_nothing_is_due_is_a_good_day_for_programs_too(clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, "--json")
+    first = json.loads(done(lopub(*words, given=RECORD)).stdout)
+    again = json.loads(done(lopub(*words, given=RECORD)).stdout)
+    assert (first["sent"], first["n_attempts"], first["nothing_due"]) == (["2026-11-02"], 1, None)
+    nothing = "Nothing is due today: the next round of this device begins on 2026-11-09."
+    assert (again["sent"], again["n_attempts"], again["nothing_due"]) == ([], 0, nothing)
+    assert first.keys() == again.keys() and len(sent(collector)) == 1
+
+
+def test_before_the_first_round_and_after_the_last_one_nothing_is_due(clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "--yes", "--allow-plain-http", "--store", tmp_path)
+    clock(-1)
+    assert done(lopub(*words)).stdout == "Nothing is due today: the next round of this device begins on 2026-11-02.\n"
+    clock(20)
+    assert (
+        done(lopub(*words)).stdout
+        == "Nothing is due any more: this device takes part in no round after the one from 2026-11-16.\n"
+    )
+
+
+def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}  # which says nothing
+    assert lopub(*words, given=RECORD).returncode == 1
+    collector.verdict = {"received": 1, "refused": []}
+    clock(1)
+    collector.bodies["reports"].clear()
+    told = done(lopub(*words, given=RECORD)).stdout
+    assert "the noisy report of the rounds from 2026-11-02, 2026-11-09" in told
+    assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
+
+
+def test_a_report_whose_grace_is_over_is_told_in_plain_words(clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}  # which says nothing
+    assert lopub(*words, given=RECORD).returncode == 1
+    clock(20)
+    told = done(lopub(*words, given=RECORD))
+    assert "Too late to send what was made in the round from 2026-11-02: no collector had it in time." in told.stdout
+    assert "slot" not in told.stdout + told.stderr
 
 
 def test_send_tells_programs_both_epsilons_and_the_rounds(clock, tmp_path):
@@ -68,8 +134,8 @@ def test_send_tells_programs_both_epsilons_and_the_rounds(clock, tmp_path):
 def test_a_cap_is_compared_with_everything_that_is_ever_sent(clock, tmp_path):
     collector = Collector(campaign_of("sampled"))
     words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path)
-    refused = lopub(*words, "--epsilon-cap", "1.5", given=RECORD)
-    assert refused.returncode and "has epsilon 2.000000 in all its rounds together; this app allows 1.5" in refused.stderr
+    said = refused(lopub(*words, "--epsilon-cap", "1.5", given=RECORD))
+    assert "has epsilon 2.000000 in all its rounds together; this app allows 1.5" in said
 
 
 def test_all_reports_of_a_series_are_withdrawn(clock, tmp_path):
@@ -77,8 +143,110 @@ def test_all_reports_of_a_series_are_withdrawn(clock, tmp_path):
     for number in range(3):
         clock(number)
         done(lopub("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, given=RECORD))
-    done(lopub("withdraw", collector.url, "--allow-plain-http", "--store", tmp_path))
+    told = done(lopub("withdraw", collector.url, "--allow-plain-http", "--store", tmp_path)).stdout
     assert len(collector.bodies["withdrawals"]) == 3
+    assert "what was sent in the rounds from 2026-11-02, 2026-11-09, 2026-11-16" in told
+    assert "the epsilon of the whole series stays in what this store has spent" in told
+    assert "still makes a report in a later round of this device" in told
+
+
+def draft(tmp_path, mode: str, take_part: int = 2, more: dict[str, object] | None = None):
+    repeat = {"every_days": 7, "rounds": 6, "take_part": take_part, "mode": mode}
+    fields = [{"name": "smokes", "type": "boolean"}, {"name": "mood", "type": "string", "categories": ["good", "fair", "bad"]}]
+    terms = {"name": "weekly", "min_reports": 100, "schedule": {"opens": str(OPENS), "repeat": repeat | (more or {})}}
+    (tmp_path / "draft.json").write_text(json.dumps(terms | {"schema": {"fields": fields}}))
+    return "draft.json"
+
+
+def test_a_plan_in_rounds_is_for_the_people_of_a_round(tmp_path):
+    draft(tmp_path, "sampled")
+    words = ("plan", "draft.json", "--epsilon", "2", "--try", "0", "--json")
+    told = json.loads(done(lopub(*words, "--people", "6000", cwd=tmp_path)).stdout)
+    assert (told["people"], told["reports_a_round"]) == (6000, 2000)
+    assert [(one["mode"], one["take_part"]) for one in told["rounds"] if one["is_own"]] == [("sampled", 2)]
+    repeat = '"repeat": "once", "closes": "2027-01-01"'
+    text = re.sub(r'"repeat": \{.*?\}', repeat, (tmp_path / "draft.json").read_text())
+    (tmp_path / "once.json").write_text(text)
+    once = json.loads(done(lopub("plan", "once.json", *words[2:], "--people", "2000", cwd=tmp_path)).stdout)
+    assert once["expected"] == told["expected"] and "reports_a_round" not in once
+    other_way = json.loads(done(lopub(*words, "--error", str(told["error"]), cwd=tmp_path)).stdout)
+    assert other_way["people"] == pytest.approx(6000, rel=0.05)
+    shown = done(lopub(*words[:-1], "--people", "6000", cwd=tmp_path)).stdout
+    assert "6,000 people take part in 2 of 6 rounds: 2,000 reports a round." in shown
+    assert "sampled 2 (yours)" in " ".join(shown.split())
+    assert "--people 6000 -o campaign.json" in shown
+
+
+def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
+    draft(tmp_path, "sampled")
+    said = refused(lopub("plan", "draft.json", "--people", "299", "--epsilon", "2", cwd=tmp_path))
+    assert "asks for at least 100 reports before anything is estimated; 99 reports a round are too few" in said
+
+
+def test_a_permanent_draft_is_planned_and_written(tmp_path):
+    draft(tmp_path, "permanent", 6)
+    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "3")
+    told = json.loads(done(lopub(*words, "-o", "campaign.json", "--json", cwd=tmp_path)).stdout)
+    campaign = Campaign.load(tmp_path / "campaign.json")
+    assert told["campaign"] == campaign.id and round(campaign.lifetime_epsilon, 6) == 3
+    assert told["reports_a_round"] == 6000 and told["options"][0]["expected"] == told["expected"]
+    shown = " ".join(done(lopub(*words, cwd=tmp_path)).stdout.split())
+    assert "permanent 6 (yours)" in shown and "in however many rounds, have epsilon 3.000" in shown
+
+
+@pytest.mark.parametrize("option", [("--error", "0.1"), ("--try", "2"), ("--html", "x.html"), ("--weight", "mood=2")])
+def test_a_plan_of_a_permanent_draft_refuses_what_it_does_not_go_by(option, tmp_path):
+    draft(tmp_path, "permanent", 6)
+    people = () if option[0] == "--error" else ("--people", "6000")
+    result = lopub("plan", "draft.json", *people, "--epsilon", "1", *option, cwd=tmp_path)
+    assert result.returncode == 2 and f"{option[0]} does not go with mode permanent" in " ".join(result.stderr.split())
+
+
+def test_a_lifetime_epsilon_of_a_sampled_draft_is_refused_by_a_plan(tmp_path):
+    draft(tmp_path, "sampled")
+    result = lopub("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "2", cwd=tmp_path)
+    assert result.returncode == 2 and "--lifetime-epsilon belongs to drafts" in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("mode", ["sampled", "permanent"])
+def test_a_campaign_is_shown_with_errors_of_a_round_and_both_epsilons_of_every_attribute(mode, tmp_path):
+    draft(tmp_path, mode)
+    lifetime = ("--lifetime-epsilon", "4") if mode == "permanent" else ()
+    done(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2", *lifetime, cwd=tmp_path))
+    campaign = Campaign.load(tmp_path / "campaign.json")
+    shown = " ".join(done(lopub("campaign", "show", "campaign.json", "--people", "6000", cwd=tmp_path)).stdout.split())
+    assert "with 6,000 people, 2,000 of them in a round" in shown
+    assert f"off by {outlook_of(campaign).at(2000).shares:.3f} on average" in shown
+    attributes = json.loads(done(lopub("campaign", "show", "campaign.json", "--json", cwd=tmp_path)).stdout)["attributes"]
+    for one in attributes:
+        whole = 2 if mode == "sampled" else one["lifetime_epsilon"] / one["epsilon"]
+        assert one["lifetime_epsilon"] == pytest.approx(whole * one["epsilon"]) and whole > 1
+    assert max(one["lifetime_epsilon"] for one in attributes) <= campaign.lifetime_epsilon * (1 + 1e-9)
+    if not campaign.jointly:
+        assert sum(one["lifetime_epsilon"] for one in attributes) == pytest.approx(campaign.lifetime_epsilon)
+
+
+def test_a_permanent_report_below_the_epsilon_that_was_asked_for_is_noted(tmp_path):
+    """Two layers of `direct` hide more, the more answers a question has: with 2 and 3, the larger question gets less."""
+    draft(tmp_path, "permanent")
+    words = ("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2", "--lifetime-epsilon", "4", "--force")
+    assert "note: one report has epsilon 1.949, not the 2 that was asked for" in done(lopub(*words, cwd=tmp_path)).stderr
+    assert "note" not in done(lopub(*words, "--mechanism", "unary", cwd=tmp_path)).stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "mistake"),
+    [
+        ({"take_part": 7}, "schedule.repeat.take_part must lie in 1..6, the number of rounds, got 7"),
+        ({"every_days": 0}, "schedule.repeat.every_days must lie in 1..366, got 0"),
+        ({"mode": "often"}, "schedule.repeat.mode must be sampled or permanent, got 'often'"),
+    ],
+)
+def test_a_repeat_that_cannot_be_is_one_mistake_of_a_draft(change, mistake, tmp_path):
+    draft(tmp_path, "sampled", more=change)
+    assert f"mistake: line 1: {mistake}\n" == lopub("draft", "check", "draft.json", cwd=tmp_path).stdout
+    said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
+    assert said == f"lopub: draft.json: {mistake}\n"
 
 
 def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
@@ -90,11 +258,112 @@ def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
     assert round(json.loads(done(lopub("campaign", "show", path, "--json")).stdout)["lifetime_epsilon"], 6) == 2
 
 
+# ---- analysing
+
+READING = {
+    "publish": ("publish", "reports.parquet", "-o", "out", "--rows", "20"),
+    "estimate": ("estimate", "reports.parquet", "--attributes", "smokes"),
+    "query": ("query", "reports.parquet", "smokes == 'true'"),
+    "count": ("count", "reports.parquet", "-o", "counts.parquet"),
+    "export": ("export", "reports.parquet", "-o", "round.parquet"),
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """300 people in three rounds, of whom some are missing in the last one, which has too few."""
+    folder = tmp_path_factory.mktemp("reports")
+    campaign = campaign_of("sampled", take_part=3)
+    tables = [Dataset(campaign.domain, np.full((300, 1), number % 2, dtype=np.uint16)) for number in range(3)]
+    batch = simulate_rounds(tables, campaign, seed=1)
+    last = batch.slots == campaign.terms.schedule.slots[2]
+    batch[~last | (np.cumsum(last) <= N_HIDDEN)].save(folder / "reports.parquet")
+    return folder
+
+
+N_HIDDEN = 37
+
+
+def readable(folder, tmp_path):
+    (tmp_path / "reports.parquet").write_bytes((folder / "reports.parquet").read_bytes())
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", READING)
+def test_every_command_that_reads_reports_takes_one_round_of_them(name, reports, tmp_path):
+    told = json.loads(done(lopub(*READING[name], "--round", "2026-11-09", "--json", cwd=readable(reports, tmp_path))).stdout)
+    assert told["n_reports"] == 300
+    assert told.get("n_informative", 300) == 300
+
+
+def test_the_figures_of_a_round_are_those_of_its_own_reports(reports, tmp_path):
+    folder = readable(reports, tmp_path)
+    done(lopub(*READING["export"], "--round", "2026-11-09", cwd=folder))
+    done(lopub(*READING["count"], "--round", "2026-11-09", cwd=folder))
+    asked = [
+        ("reports.parquet", "--round", "2026-11-09"),
+        ("round.parquet",),
+        ("counts.parquet",),
+        ("counts.parquet", "--round", "2026-11-09"),
+    ]
+    told = [json.loads(done(lopub("query", one[0], "smokes == 'true'", *one[1:], "--json", cwd=folder)).stdout) for one in asked]
+    assert {round(one["estimate"], 9) for one in told} == {round(told[0]["estimate"], 9)}
+    wrong = lopub("query", "counts.parquet", "smokes == 'true'", "--round", "2026-11-02", cwd=folder)
+    assert "counts that are not of the round from 2026-11-02 alone; --round needs the reports" in refused(wrong)
+
+
+@pytest.mark.parametrize("name", [name for name in READING if name != "export"])
+def test_reports_of_several_rounds_are_refused_where_none_is_chosen(name, reports, tmp_path):
+    said = refused(lopub(*READING[name], cwd=readable(reports, tmp_path)))
+    assert "these are reports of several rounds" in said and "choose one with --round" in said
+
+
+def test_an_export_without_a_round_holds_all_of_them(reports, tmp_path):
+    told = json.loads(done(lopub(*READING["export"], "--json", cwd=readable(reports, tmp_path))).stdout)
+    assert told["n_reports"] == 600 + N_HIDDEN
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_round_with_too_few_reports_is_not_told_about(name, reports, tmp_path):
+    result = lopub(*READING[name], "--round", "2026-11-16", cwd=readable(reports, tmp_path))
+    if name not in ("count", "export"):  # which hand on reports, or what they add up to, and estimate nothing
+        assert "at least 100 reports before anything is estimated" in refused(result)
+
+
+def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has(reports, tmp_path):
+    words = ("publish", "reports.parquet", "-o", "out", "--all-rounds", "--json")
+    result = done(lopub(*words, cwd=readable(reports, tmp_path)))
+    told = json.loads(result.stdout)
+    assert (told["n_reports"], told["n_rounds"]) == (600, 2)
+    written = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir() if path.suffix != ".html").decode()
+    for number in (N_HIDDEN, 600 + N_HIDDEN):
+        assert not re.search(rf"(?<![0-9a-f.]){number}(?![0-9a-f])", result.stdout + result.stderr + written)
+
+
+OTHERS = [
+    *(("--round", "2026-11"), ("--structure", "paper"), ("--method", "em"), ("--phi", "0.1"), ("--prune", "dependence")),
+    *(("--most-cells", "9"), ("--rows", "9"), ("--copies", "2"), ("--numbers", "draw"), ("--margin", "x.csv"), ("--seed", "0")),
+    *(("--no-counts",)),
+]
+
+
+@pytest.mark.parametrize("option", OTHERS, ids=lambda option: option[0])
+def test_all_rounds_refuse_every_option_that_they_have_no_use_for(option, reports, tmp_path):
+    result = lopub("publish", "reports.parquet", "-o", "out", "--all-rounds", *option, cwd=readable(reports, tmp_path))
+    assert result.returncode == 2 and f"{option[0]} does not go with --all-rounds" in " ".join(result.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_option_of_publish_is_honoured_or_refused_with_all_rounds():
+    options = {parameter.name: parameter.opts[0] for parameter in get_command(app).commands["publish"].params}
+    refused_ones = {option for name, option in options.items() if name not in WITH_ALL_ROUNDS}
+    assert refused_ones == {option[0] for option in OTHERS}
+
+
 def test_a_round_of_a_campaign_that_has_none_is_refused(tmp_path):
     once = make_campaign(Domain((Boolean(name="smokes"),)), Terms(name="once"), CampaignRequest(epsilon=1))
     once.save(tmp_path / "campaign.json")
     (tmp_path / "people.csv").write_text("smokes\n" + "true\n" * 50)
     done(lopub("encode", "campaign.json", "people.csv", "-o", "reports.parquet", cwd=tmp_path))
-    for option in (("--round", "2026-11"), ("--all-rounds",)):
-        refused = lopub("publish", "campaign.json", "reports.parquet", "-o", "out", *option, cwd=tmp_path)
-        assert refused.returncode and "campaign 'once' has no rounds" in refused.stderr
+    for words in (*((*command, "--round", "2026-11") for command in READING.values()), (*READING["publish"][:4], "--all-rounds")):
+        assert "campaign 'once' has no rounds; leave out --round" in refused(lopub(*words, cwd=tmp_path))

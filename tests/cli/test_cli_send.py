@@ -160,6 +160,8 @@ def test_json_is_all_that_is_printed_where_it_is_asked_for(collector, record, tm
         "n_attempts": 1,
         "spent": CAMPAIGN.epsilon,
         "rounds": [],
+        "sent": [],
+        "nothing_due": None,
     }
     assert len(files(tmp_path / "kept")) == 1
 

@@ -26,7 +26,7 @@ from lopub.collection.catalogue import data_directory, fetching, public_table, r
 from lopub.collection.catalogue.fetching import fetch, mirrored
 from lopub.collection.catalogue.obtaining import Place, bring, download
 from lopub.collection.catalogue.originals import SOURCES, Original, PublicSource
-from lopub.collection.catalogue.preparation import Prepared, prepare_adult, prepare_retail
+from lopub.collection.catalogue.preparation import Prepared, prepare_adult, prepare_nltcs, prepare_retail
 from lopub.contract.domain import Binned
 from lopub.errors import LopubWarning, StoreError
 
@@ -115,6 +115,20 @@ def test_retail_keeps_the_fullest_baskets_and_of_equals_the_earlier_in_the_order
 def test_retail_writes_absent_as_zero():
     assert described(prepare_retail(BASKETS, n_items=2, n_baskets=4))["item_5"]["labels"] == ["absent", "present"]
     assert columns(prepare_retail(BASKETS, n_items=2, n_baskets=4))["item_5"] == [1, 0, 1, 1]
+
+
+def test_nltcs_keeps_the_records_below_the_line_with_their_number():
+    table = prepare_nltcs(b"3\n0,1\n1,1\n0,0\n")
+    assert columns(table) == {"activity_1": [0, 1, 0], "activity_2": [1, 1, 0]}
+    assert described(table)["activity_2"]["labels"] == ["able", "unable"]
+
+
+def test_nltcs_is_not_downloaded(tmp_path):
+    with pytest.raises(
+        StoreError, match=r"NLTCS comes under a data use agreement, so it is not downloaded: bring Data4-coarse\.dat"
+    ):
+        download(SOURCES["nltcs"], Place(tmp_path, "nltcs"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_retail_counts_an_item_once_a_basket():

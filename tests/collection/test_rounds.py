@@ -100,7 +100,7 @@ def test_sampled_devices_are_linked_by_chance_and_wide_permanent_bits_are_a_fing
 
 
 def test_reports_of_several_rounds_are_not_studied_as_one():
-    tables = [Dataset(FIGURES.DOMAIN, np.zeros((400, 1), dtype=np.uint16))] * ROUNDS
+    tables = [Dataset(FIGURES.DOMAIN, np.zeros((100 * ROUNDS, 1), dtype=np.uint16))] * ROUNDS
     batch = simulate_rounds(tables, MODES["sampled"], seed=1)
     for data in (batch, count(batch)):
         with pytest.raises(DomainError, match="these are reports of several rounds; choose one"):

@@ -1,10 +1,11 @@
 """A device in rounds: never more reports than it drew rounds, never two for one, whatever is killed, lost or set back."""
 
-import hashlib
+import json
 import subprocess
 import sys
 import time
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from lopub import (
     FileStore,
     Listed,
     MemoryStore,
+    Reason,
     Repeat,
     Report,
     ReportRejected,
@@ -30,7 +32,7 @@ from lopub import (
     Terms,
     make_campaign,
 )
-from lopub.contract.schedule import EPOCH
+from lopub.contract.schedule import EPOCH, GRACE_DAYS
 
 DOMAIN = Domain((Categorical(name="city", values=("Bonn", "Oslo", "Rome")), Boolean(name="smoker")))
 RECORD = {"city": "Oslo", "smoker": True}
@@ -77,6 +79,30 @@ def walk(client: Client, clock, record: dict[str, object] = RECORD) -> list[Repo
 
 def slots_of(days: tuple[date, ...]) -> list[int]:
     return [(day - EPOCH).days for day in days]
+
+
+def series_file(directory: Path) -> dict[str, object]:
+    """The one file of a series, which is named by 64 digits."""
+    (path,) = [path for path in directory.iterdir() if len(path.name) == 64]
+    return json.loads(path.read_bytes())
+
+
+def collected(monkeypatch, refuse: dict[bytes, Reason] | None = None) -> list[bytes]:
+    """What comes to a collector, which takes everything but what it is told to refuse."""
+    came: list[bytes] = []
+
+    def send_report(report: bytes, *_: object) -> int:
+        if reason := (refuse or {}).get(report):
+            raise ReportRejected(reason, f"refused ({reason})")
+        came.append(report)
+        return 1
+
+    monkeypatch.setattr("lopub.device.client.send_report", send_report)
+    return came
+
+
+def send(client: Client, campaign: Campaign) -> int:
+    return client.send(f"https://collector.example/campaigns/{campaign.id}")
 
 
 # ---- what it makes
@@ -136,16 +162,15 @@ def test_a_record_that_does_not_fit_is_refused_before_anything_is_counted(mode, 
 
 def test_a_permanent_answer_goes_on_whatever_is_answered_later(clock, tmp_path):
     campaign = campaign_of("permanent", take_part=ROUNDS)
-    store = FileStore(tmp_path)
-    client = Client(campaign, store=store)
+    client = Client(campaign, store=FileStore(tmp_path))
     client.encode(RECORD)
-    kept = store.kept(client._key)
+    kept = series_file(tmp_path)["answer"]
     clock(day_in(1))
     assert not client.needs_record
     later = Client(campaign, store=FileStore(tmp_path)).encode()
     made = walk(client, clock, OTHER)
-    assert store.kept(client._key) == kept
-    assert {report.mask for report in [later, *made]} == {kept[: campaign.mask_bytes]}
+    assert series_file(tmp_path)["answer"] == kept
+    assert {report.mask.hex() for report in [later, *made]} == {kept[: 2 * campaign.mask_bytes]}
 
 
 # ---- what it keeps
@@ -174,104 +199,19 @@ def test_a_lifetime_cap_is_held_before_the_first_report(mode, clock, tmp_path):
 
 
 def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(clock, tmp_path, monkeypatch):
-    """All that is kept of the first round: which rounds, a view with its noisy cell, and a report; no more bytes than these."""
+    """All that is kept of the first round: which rounds, a view with its noisy cell, and a report; no more than these."""
     campaign = campaign_of("permanent", take_part=ROUNDS)
     client = Client(campaign, store=FileStore(tmp_path))
     report = client.encode(RECORD)
-    sizes = sorted(path.stat().st_size for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json"))
-    assert sizes == sorted([2 * ROUNDS, len(report.mask) + len(report.payload), len(report.to_bytes())])
+    assert len([path for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")]) == 2
+    kept = series_file(tmp_path)
+    assert len(kept.pop("answer")) == 2 * (len(report.mask) + len(report.payload))
+    reports = [{"bytes": report.to_bytes().hex(), "fate": "waiting"}]
+    assert kept == {"format": 1, "rounds": list(range(ROUNDS)), "reports": reports}
     assert not any(b"Oslo" in path.read_bytes() for path in tmp_path.iterdir())
 
 
 # ---- killed, lost, set back
-
-KILLED = """
-import itertools, os, pathlib, signal, sys, time
-from lopub import Campaign, Client, FileStore
-base, now = pathlib.Path(sys.argv[1]), float(sys.argv[3])
-campaign = Campaign.load(sys.argv[2])
-time.time = lambda: now
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def child(n):
-    calls = itertools.count()
-    def deadly(real):
-        def call(*arguments, **options):
-            if next(calls) == n:
-                die()
-            return real(*arguments, **options)
-        return call
-    def write_bytes(path, data):
-        with open(path, "wb", buffering=0) as file:
-            file.write(data[: len(data) // 2])
-            if next(calls) == n:
-                die()
-            file.write(data[len(data) // 2 :])
-    os.fsync = lambda descriptor: None  # a kill, unlike a power cut, loses nothing that was written
-    for name in ("open", "fsync", "link", "replace", "unlink"):
-        setattr(os, name, deadly(getattr(os, name)))
-    pathlib.Path.write_bytes = write_bytes
-    Client(campaign, store=FileStore(base / str(n) / "store")).encode({"city": "Oslo", "smoker": True})
-    os._exit(0)
-
-for n in itertools.count():
-    (base / str(n)).mkdir()
-    pid = os.fork()
-    if pid == 0:
-        child(n)
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if code == 0:
-        break
-    assert code == -signal.SIGKILL, code
-print(n)
-"""
-
-
-def whole_files(directory: Path) -> dict[str, bytes]:
-    """What was kept for good, or is whole and will be taken over: by name."""
-    found = {}
-    for path in directory.rglob("*"):
-        name, data = path.name, path.read_bytes() if path.is_file() else b""
-        if name.endswith(".part"):
-            digest = name.rsplit(".", 2)[-2]
-            if digest != hashlib.sha256(data).hexdigest():
-                continue
-            name = name[1:].rsplit(".", 2)[0]
-        if path.is_file() and len(name) >= 64:
-            found[name] = data
-    return found
-
-
-@both_modes
-def test_a_device_that_is_killed_at_any_step_keeps_its_rounds_its_answer_and_its_reports(mode, clock, tmp_path, monkeypatch):
-    """Killed before each call into the file system and in the middle of every write of its first round; then asked again, with
-    another record, through all rounds."""
-    campaign = campaign_of(mode, take_part=2, rounds=2)
-    campaign.save(tmp_path / "campaign.json")
-    now = str(time.time())
-    command = [sys.executable, "-c", KILLED, str(tmp_path), str(tmp_path / "campaign.json"), now]
-    n_steps = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert n_steps > 40
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    for n in range(n_steps):
-        store = tmp_path / str(n) / "store"
-        before = whole_files(tmp_path / str(n))
-        client = Client(campaign, store=FileStore(store), lifetime_cap=campaign.lifetime_loss)
-        made = walk(client, clock, OTHER)
-        after = whole_files(store)
-        assert before.items() <= after.items(), n
-        assert len(after) == 4, n  # rounds, start, and one report each
-        assert client.spent().epsilon == campaign.lifetime_loss, n
-        assert len(made) + len([one for one in before.values() if is_report(one, campaign)]) == 2, n
-
-
-def is_report(data: bytes, campaign: Campaign) -> bool:
-    try:
-        return bool(Report.from_bytes(data, campaign))
-    except ReportRejected:
-        return False
 
 
 @both_modes
@@ -292,43 +232,274 @@ def test_a_program_that_starts_again_keeps_the_rounds_that_were_drawn(mode, cloc
 
 
 @both_modes
-def test_rounds_that_are_lost_after_the_start_are_not_drawn_anew(mode, clock, tmp_path):
+@pytest.mark.parametrize("lost", [("",), ("", ":rounds")], ids=["series", "series and rounds"])
+def test_a_series_that_is_lost_is_not_drawn_anew_and_not_counted_again(mode, lost, clock, tmp_path):
+    """Whatever is deleted but the totals: a second draw would be a second report of a round, or one of another round."""
     campaign = campaign_of(mode, take_part=ROUNDS)
     store = FileStore(tmp_path)
     client = Client(campaign, store=store)
     client.encode(RECORD)
-    path = store.path_of(f"{client._key}:rounds")
-    whole = path.read_bytes()
-    for damaged in (b"", whole[:-1], whole[:2] * ROUNDS, whole[:-2] + b"\x00\x05"):
-        path.write_bytes(damaged)
-        with pytest.raises(StoreError, match="lost or damaged the rounds that were drawn"):
-            Client(campaign, store=store).encode(RECORD)
-    path.unlink()
-    with pytest.raises(StoreError, match="would reveal more than was agreed to"):
-        Client(campaign, store=store).due()
+    spent = client.spent()
+    for part in lost:
+        store.path_of(client._key + part).unlink()
+    for day in (day_in(0), day_in(1)):
+        clock(day)
+        again = Client(campaign, store=store)
+        for ask in (again.due, again.rounds, again.kept, again.reports, again.waiting, partial(again.encode, RECORD)):
+            with pytest.raises(StoreError, match="lost or damaged what was kept of it; restore it from a backup"):
+                ask()
+        with pytest.raises(StoreError, match="would reveal more than was agreed to"):
+            again.send(f"https://collector.example/campaigns/{campaign.id}")
+    assert client.spent().epsilon == spent.epsilon
 
 
 @both_modes
-def test_a_start_that_is_lost_after_a_report_is_not_made_anew(mode, clock, tmp_path):
+def test_rounds_are_kept_with_the_first_report_and_go_on_without_the_file_that_they_were_drawn_into(mode, clock, tmp_path):
+    store = FileStore(tmp_path)
+    client = Client(campaign_of(mode, take_part=ROUNDS - 1), store=store)
+    clock(client.rounds()[0])
+    client.encode(RECORD)
+    drawn = client.rounds()
+    store.path_of(f"{client._key}:rounds").unlink()
+    assert client.rounds() == drawn
+    assert len(walk(client, clock)) == ROUNDS - 2
+
+
+def test_a_series_is_one_file_so_that_no_report_of_it_can_be_lost_alone(clock, tmp_path):
+    client = Client(CAMPAIGNS["sampled"], store=FileStore(tmp_path))
+    walk(client, clock)
+    names = [path.name for path in tmp_path.iterdir() if path.name not in ("salt", "lock", "spent.json")]
+    assert sorted(map(len, names)) == [64, 64 + len(".rounds")]
+    assert len(series_file(tmp_path)["reports"]) == TAKE_PART
+
+
+def damaged(kept: dict[str, object]) -> list[bytes]:
+    """What a series' file could have become."""
+    reports = kept["reports"]
+    other = bytearray.fromhex(reports[0]["bytes"])
+    other[28] ^= 1  # another slot
+    changes = [
+        {"format": 2},
+        {"rounds": []},
+        {"rounds": [*kept["rounds"][:-1], 5]},
+        {"rounds": kept["rounds"][:1] * ROUNDS},
+        {"reports": []},
+        {"reports": reports * 2},
+        {"reports": [{"bytes": bytes(other).hex(), "fate": "waiting"}]},
+        {"reports": [{"bytes": reports[0]["bytes"][:-2], "fate": "waiting"}]},
+        {"reports": [{"bytes": reports[0]["bytes"]}]},
+    ]
+    return [b"", b"{}", json.dumps(kept).encode()[:-9], *(json.dumps(kept | change).encode() for change in changes)]
+
+
+@both_modes
+def test_a_series_that_is_damaged_is_refused_and_nothing_is_counted(mode, clock, tmp_path):
     campaign = campaign_of(mode, take_part=ROUNDS)
     store = FileStore(tmp_path)
     client = Client(campaign, store=store)
     client.encode(RECORD)
-    store.path_of(client._key).unlink()
-    clock(day_in(1))
-    with pytest.raises(StoreError, match="has lost or damaged what was kept at its start"):
-        Client(campaign, store=store).encode(RECORD)
+    path, kept, spent = store.path_of(client._key), series_file(tmp_path), client.spent()
+    for data in damaged(kept) + [json.dumps(kept | {"answer": "ff"}).encode()] * (mode == "permanent"):
+        path.write_bytes(data)
+        with pytest.raises(StoreError, match="lost or damaged"):
+            client.encode(RECORD)
+    assert client.spent() == spent
 
 
-def test_a_permanent_answer_that_is_damaged_is_refused(clock, tmp_path):
-    campaign = campaign_of("permanent", take_part=ROUNDS)
+def test_rounds_that_are_damaged_before_the_first_report_are_refused(clock, tmp_path):
     store = FileStore(tmp_path)
-    Client(campaign, store=store).encode(RECORD)
-    path = store.path_of(Client(campaign, store=store)._key)
-    path.write_bytes(path.read_bytes()[:-1] + b"\xff")
+    client = Client(CAMPAIGNS["sampled"], store=store)
+    client.rounds()
+    path = store.path_of(f"{client._key}:rounds")
+    for data in (b"", path.read_bytes()[:-1], b"\0\1" * TAKE_PART, b"\0\0\0\1\0\5"):
+        path.write_bytes(data)
+        with pytest.raises(StoreError, match="lost or damaged the rounds that it drew"):
+            client.rounds()
+
+
+def test_totals_that_are_lost_count_a_series_again_when_it_is_next_used(clock, tmp_path):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client = Client(campaign, store=FileStore(tmp_path))
+    first = client.encode(RECORD)
+    (tmp_path / "spent.json").unlink()
+    assert client.spent().n_unknown == 1
+    assert client.encode(OTHER) == first
+    assert (client.spent().epsilon, client.spent().n_unknown) == (campaign.lifetime_loss, 0)
+
+
+def test_a_store_that_cannot_keep_a_series_is_refused():
+    class Shelf:
+        def kept(self, key): ...
+        def keep(self, key, report): ...
+
+    with pytest.raises(CampaignError, match="needs a store that keeps a series and its total, as FileStore does"):
+        Client(CAMPAIGNS["sampled"], store=Shelf())
+
+
+# ---- several at once
+
+
+class Slow:
+    """A store of a process that another one overtakes whenever it has looked and found nothing."""
+
+    def __init__(self, store: MemoryStore, overtake) -> None:
+        self._store, self._overtake = store, overtake
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    def is_lost(self, key):
+        found, overtake, self._overtake = self._store.is_lost(key), self._overtake, lambda: None
+        overtake()
+        return found
+
+    def exchange(self, key, before, after):
+        overtake, self._overtake = self._overtake, lambda: None
+        overtake()
+        return self._store.exchange(key, before, after)
+
+
+@both_modes
+@pytest.mark.parametrize("n_begun", [0, 1])
+def test_a_process_that_is_overtaken_hands_out_what_the_other_one_kept(mode, n_begun, clock):
+    campaign, store, made = campaign_of(mode, take_part=ROUNDS), MemoryStore(), []
+    other = Client(campaign, store=store)
+    if n_begun:
+        other.encode(OTHER)
+        clock(day_in(1))
+    slow = Client(campaign, store=Slow(store, lambda: made.append(other.encode(OTHER))))
+    assert [slow.encode(RECORD)] == made
+    assert other.spent().epsilon == campaign.lifetime_loss
+    assert len(other.reports()) == 1 + n_begun
+
+
+TOGETHER = """
+import sys, time
+from lopub import Campaign, Client, FileStore
+campaign, now = Campaign.load(sys.argv[2]), float(sys.argv[3])
+time.time = lambda: now
+client = Client(campaign, store=FileStore(sys.argv[1]))
+sys.stdin.readline()
+print(client.encode({"city": "Oslo", "smoker": True}).to_bytes().hex())
+"""
+
+
+@both_modes
+def test_processes_that_begin_a_series_together_agree_and_none_takes_it_for_lost(mode, clock, tmp_path):
+    campaign = campaign_of(mode, take_part=ROUNDS)
+    campaign.save(tmp_path / "campaign.json")
+    words = [sys.executable, "-c", TOGETHER, str(tmp_path / "store"), str(tmp_path / "campaign.json"), str(time.time())]
+    running = [subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    said = [process.communicate()[0].strip() for process in running]
+    assert all(said) and len(set(said)) == 1
+    client = Client(campaign, store=FileStore(tmp_path / "store"))
+    assert client.spent().epsilon == campaign.lifetime_loss
+
+
+# ---- clocks, calendars, sizes
+
+
+def test_a_round_that_a_fast_clock_made_waits_until_it_begins(clock, tmp_path, monkeypatch):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
+    clock(day_in(3))
+    early = client.encode(RECORD)
     clock(day_in(1))
-    with pytest.raises(StoreError, match="lost or damaged its permanent answer"):
-        Client(campaign, store=store).encode(RECORD)
+    now = client.encode(RECORD)
+    send(client, campaign)
+    assert came == [now.to_bytes()]
+    clock(day_in(3, -1))  # a day before, at the earliest
+    send(client, campaign)
+    assert came == [now.to_bytes(), early.to_bytes()]
+
+
+def test_everything_that_waits_is_sent_and_nothing_twice(clock, tmp_path, monkeypatch):
+    """The report of the highest slot is not the only one: an earlier one may wait, too."""
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
+    made = []
+    for number in (2, 0, 1):
+        clock(day_in(number))
+        made.append(client.encode(RECORD))
+    clock(day_in(2))
+    assert client.waiting() == (made[1], made[2], made[0])
+    assert send(client, campaign) == 3
+    assert came == [report.to_bytes() for report in client.reports()]
+    assert (send(client, campaign), client.waiting(), client.missed()) == (0, (), ())
+    assert len(came) == 3
+
+
+def test_a_report_is_sent_until_the_days_of_grace_are_over_and_then_told_to_be_missed(clock, tmp_path, monkeypatch):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
+    made = client.encode(RECORD)
+    clock(day_in(1, -1 + GRACE_DAYS))
+    assert (client.waiting(), client.missed()) == ((made,), ())
+    clock(day_in(1, GRACE_DAYS))
+    assert (client.waiting(), client.missed()) == ((), (OPENS,))
+    assert (send(client, campaign), came) == (0, [])
+
+
+@pytest.mark.parametrize("reason", [Reason.SLOT, Reason.WITHDRAWN])
+def test_a_refusal_of_one_report_does_not_keep_the_others_back(reason, clock, tmp_path, monkeypatch):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client = Client(campaign, store=FileStore(tmp_path))
+    first = client.encode(RECORD)
+    clock(day_in(1))
+    second = client.encode(RECORD)
+    came = collected(monkeypatch, refuse={first.to_bytes(): reason})
+    with pytest.raises(ReportRejected) as refused:
+        send(client, campaign)
+    assert refused.value.reason is reason
+    assert (reason is Reason.SLOT) is ("round from 2026-01-05 came too late" in str(refused.value))
+    assert came == [second.to_bytes()]
+    assert client.waiting() == ()  # and it is not tried again
+
+
+def test_a_collector_that_disagrees_about_the_day_is_tried_again(clock, tmp_path, monkeypatch):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client = Client(campaign, store=FileStore(tmp_path))
+    made = client.encode(RECORD)
+    collected(monkeypatch, refuse={made.to_bytes(): Reason.SLOT})
+    with pytest.raises(ReportRejected, match=r"round is the present one .* set the clock"):
+        send(client, campaign)
+    assert client.waiting() == (made,)
+
+
+def test_what_was_withdrawn_is_not_sent_again_and_a_later_round_goes_on(clock, tmp_path, monkeypatch):
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client, came = Client(campaign, store=FileStore(tmp_path)), collected(monkeypatch)
+    withdrawn = []
+    monkeypatch.setattr("lopub.device.client.withdraw_report", lambda report_id, *_: withdrawn.append(report_id) or 1)
+    first = client.encode(RECORD)
+    assert client.withdraw(f"https://collector.example/campaigns/{campaign.id}") == 1
+    assert (withdrawn, client.waiting()) == ([first.id], ())
+    clock(day_in(1))
+    second = client.encode(RECORD)
+    send(client, campaign)
+    assert came == [second.to_bytes()]
+
+
+@pytest.mark.parametrize("every", [1, 7])
+@pytest.mark.parametrize("take_part", [1, 1000])
+def test_a_thousand_rounds_over_leap_days_are_each_made_once(every, take_part, clock):
+    """The slots are days in UTC, which know neither summer time nor leap seconds; 2028 has a leap day."""
+    repeat = Repeat(every_days=every, rounds=1000, take_part=take_part)
+    terms = Terms(name="many", schedule=Schedule.in_rounds(date(2028, 2, 27), repeat))
+    campaign = make_campaign(DOMAIN, terms, CampaignRequest(epsilon="1", mechanism="direct"))
+    client = Client(campaign, store=MemoryStore())
+    assert len(client.rounds()) == take_part
+    days = client.rounds()[:6]
+    for day in days:
+        for offset in {0, every - 1}:
+            clock(day + timedelta(days=offset))
+            assert (client.due() == day) is (offset == 0)
+            client.encode(RECORD)
+    assert [report.slot for report in client.reports()] == slots_of(days)
+    assert client.next_round() == (client.rounds()[6] if take_part > 6 else None)
 
 
 @both_modes

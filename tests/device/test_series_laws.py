@@ -171,13 +171,8 @@ def rounds_by_the_answer(monkeypatch):
 
 
 def one_round_more(monkeypatch):
-    real = Series.slots
-
-    def slots(self):
-        own = real(self)
-        return tuple(sorted({*own, next(slot for slot in self.schedule.slots if slot not in own)}))
-
-    monkeypatch.setattr(Series, "slots", slots)
+    monkeypatch.setattr(Repeat, "draw", lambda self, randomness: tuple(sorted(randomness.prefix(ROUNDS, self.take_part + 1))))
+    monkeypatch.setattr(Series, "_check_rounds", lambda self, numbers: None)
 
 
 def rounds_redrawn(monkeypatch):
@@ -185,6 +180,7 @@ def rounds_redrawn(monkeypatch):
         return tuple(self.schedule.slots[number] for number in self.repeat.draw(series.Randomness()))
 
     monkeypatch.setattr(Series, "slots", slots)
+    monkeypatch.setattr(Series, "_checked", lambda self, kept: kept)
     real = Client._encode_round
     monkeypatch.setattr(Client, "_encode_round", lambda self, own, record: retried(lambda: real(self, own, record)))
 
@@ -200,22 +196,19 @@ def retried(make: Callable[[], Report]) -> Report:
 def an_id_twice(monkeypatch):
     real = Series.report
 
-    def report(self, candidates, slot):
-        made = real(self, candidates, slot)
-        earlier = [self.store.kept(self.report_key(each)) for each in self.schedule.slots]
-        known = [data[9:25] for data in earlier if data is not None]
-        return replace(made, id=known[0]) if known else made
+    def report(self, kept, candidates, slot):
+        made = real(self, kept, candidates, slot)
+        return replace(made, id=kept.made[0].report.id) if kept.made else made
 
     monkeypatch.setattr(Series, "report", report)
 
 
 def permanent_noise_redrawn(monkeypatch):
-    def report(self, candidates, slot):
-        fixed = self.store.kept(self.key)
+    def report(self, kept, candidates, slot):
         while True:  # the view stays, the noise does not
-            kept = memorized(self.campaign, candidates, series.Randomness())
-            if kept[:1] == fixed[:1]:
-                return refreshed(self.campaign, kept, slot=slot, randomness=series.Randomness())
+            drawn = memorized(self.campaign, candidates, series.Randomness())
+            if drawn[:1] == kept.answer[:1]:
+                return refreshed(self.campaign, drawn, slot=slot, randomness=series.Randomness())
 
     monkeypatch.setattr(Series, "report", report)
     monkeypatch.setattr(Series, "needs_record", True)
@@ -233,29 +226,26 @@ def no_fresh_layer(monkeypatch):
 
 def a_permanent_answer_that_follows(monkeypatch):
     """Memorized per answer, as often done: the same noise for the same answer, other noise for another one."""
-    real = Series.report
 
-    def report(self, candidates, slot):
-        fixed = self.store.kept(self.key)
+    def report(self, kept, candidates, slot):
         key = f"{self.key}:answer {candidates}"
         if self.store.kept(key) is None:
             begun = not any(self.store.kept(f"{self.key}:answer {each}") for each in ((0, 0), (1, 1)))
-            kept = fixed
+            drawn = kept.answer
             while not begun:
-                kept = memorized(self.campaign, candidates, series.Randomness())
-                begun = kept[:1] == fixed[:1]
-            self.store.keep(key, kept)
+                drawn = memorized(self.campaign, candidates, series.Randomness())
+                begun = drawn[:1] == kept.answer[:1]
+            self.store.keep(key, drawn)
         return refreshed(self.campaign, self.store.kept(key), slot=slot, randomness=series.Randomness())
 
     monkeypatch.setattr(Series, "report", report)
     monkeypatch.setattr(Series, "needs_record", True)
-    assert real
 
 
 def view_redrawn(monkeypatch):
-    def report(self, candidates, slot):
-        kept = memorized(self.campaign, candidates, series.Randomness())
-        return refreshed(self.campaign, kept, slot=slot, randomness=series.Randomness())
+    def report(self, kept, candidates, slot):
+        drawn = memorized(self.campaign, candidates, series.Randomness())
+        return refreshed(self.campaign, drawn, slot=slot, randomness=series.Randomness())
 
     monkeypatch.setattr(Series, "report", report)
     monkeypatch.setattr(Series, "needs_record", True)

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, expected_error, exposure
+from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure
 from lopub.cli.console import note, out, print_json, say, table, tell
-from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, language_told, languages_wanted
+from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, LifetimeEpsilon, language_told, languages_wanted
 from lopub.cli.options import Domain as DomainFile
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up
+from lopub.contract.budget import decimal_up, float_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -56,15 +56,6 @@ Flip = Annotated[
 Bits = Annotated[int | None, typer.Option("--bits", metavar="M", help="Bits of a Bloom filter.", rich_help_panel="Privacy")]
 Hashes = Annotated[
     int | None, typer.Option("--hashes", metavar="H", help="Hash functions of a Bloom filter.", rich_help_panel="Privacy")
-]
-LifetimeEpsilon = Annotated[
-    str | None,
-    typer.Option(
-        "--lifetime-epsilon",
-        metavar="L",
-        help="Of everything that a device ever sends, where the draft repeats in mode permanent.",
-        rich_help_panel="Privacy",
-    ),
 ]
 Rate = Annotated[
     float | None,
@@ -171,7 +162,9 @@ def make(
     privacy = (epsilon, flip_probability, bits, hashes, false_positive_rate, mechanism, view, jointly, lifetime_epsilon)
     request = request_of(*privacy)
     domain, terms = draft_from_file(draft)
-    write(made(domain, terms, request, people), output, people, open_choice=request.is_open, as_json=as_json, force=force)
+    campaign = made(domain, terms, request, people)
+    below = below_wish(campaign, request)
+    write(campaign, output, people, open_choice=request.is_open, as_json=as_json, force=force, warnings=below)
 
 
 @app.command()
@@ -235,7 +228,8 @@ def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | N
         return make_campaign(domain, terms, request)
     from lopub.planning import plan  # here: it takes a moment, and most commands do without
 
-    return plan(domain, people=people, epsilon=float(request.budget)).campaign(terms)
+    reports = people if terms.repeat is None else terms.repeat.reports_a_round(people)
+    return plan(domain, people=reports, epsilon=float(request.budget)).campaign(terms)
 
 
 def write(
@@ -344,7 +338,13 @@ def described(campaign: Campaign) -> dict[str, Any]:
         "min_reports": campaign.terms.min_reports,
         "warnings": warnings_of(campaign),
         "attributes": [
-            {"name": a.name, "type": a.type, "candidates": list(a.texts), "epsilon": campaign.epsilon_of(a.name)}
+            {
+                "name": a.name,
+                "type": a.type,
+                "candidates": list(a.texts),
+                "epsilon": campaign.epsilon_of(a.name),
+                "lifetime_epsilon": float_up(campaign.lifetime_loss_of(a.name)),
+            }
             for a in campaign.domain.attributes
         ],
     }

@@ -1,25 +1,44 @@
 """What a steward may expect of a campaign: its errors, and what fakes can do, each in one line."""
 
+from decimal import Decimal
+
+from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
+from lopub.forecast.request import CampaignRequest
 
 REFERENCE_PEOPLE = 10_000
+NEAR = Decimal("0.98")
+"""Of the epsilon that was asked for: what is below it is told."""
 
-__all__ = ["CHOICE_PEOPLE", "REFERENCE_PEOPLE", "expected_error", "exposure"]
+__all__ = ["CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "expected_error", "exposure"]
 
 
 def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
     """What to expect of people like those of surveys, by the model that `lopub plan` goes by. chosen: whether the choice was just
     made."""
-    n = people or REFERENCE_PEOPLE
-    forecast = outlook_of(campaign).at(n)
-    said = f"off by {forecast.shares:.3f} on average with {n:,} people"
+    n, repeat = people or REFERENCE_PEOPLE, campaign.terms.repeat
+    reports = n if repeat is None else max(repeat.reports_a_round(n), 1)
+    forecast = outlook_of(campaign).at(reports)
+    in_rounds = "" if repeat is None else f", {reports:,} of them in a round"
+    said = f"off by {forecast.shares:.3f} on average with {n:,} people{in_rounds}"
     pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
     choice = f"; the choice is for {CHOICE_PEOPLE:,} people" if chosen and people is None else ""
     own = "; --people N takes your own number" if people is None else ""
     return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`){choice}{own}"
+
+
+def below_wish(campaign: Campaign, request: CampaignRequest) -> list[str]:
+    """That a report has more noise than was asked for, where the difference matters."""
+    if request.epsilon is None or campaign.loss > request.budget * NEAR:
+        return []
+    return [
+        f"note: one report has epsilon {decimal_up(campaign.loss, 3)}, not the {request.budget:f} that was asked for: two layers"
+        " of noise hide more, the more answers a question has, and the question with the fewest decides for all; raise --epsilon,"
+        " or take --mechanism unary, which has no such difference"
+    ]
 
 
 def exposure(campaign: Campaign) -> str | None:

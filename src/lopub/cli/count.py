@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import tell
-from lopub.cli.options import OUTPUT, AsJson, Force, From, SomeSources, SourceCampaign
+from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import Found, counted, note_left_out, resolved
 from lopub.collection.engines import ENGINES, LocalEngine, engine_of
-from lopub.errors import StoreError, TooFewReports
+from lopub.errors import DomainError, StoreError, TooFewReports
 
 
 def count(
@@ -20,6 +20,7 @@ def count(
     sources: SomeSources = None,
     more: From = None,
     campaign: SourceCampaign = None,
+    round_name: Round = None,
     engine: Annotated[str, typer.Option(metavar="ENGINE", help=f"Where to count: {', '.join(ENGINES)}.")] = "local",
     address: Annotated[
         str | None,
@@ -50,13 +51,15 @@ def count(
     if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold counts")
     check_file(output, force=force)
-    named = resolved([*(sources or ()), *(more or ())], campaign)
+    named = resolved([*(sources or ()), *(more or ())], campaign, round_name)
     check_unread(output, (*named.reports, *named.counts))
     with engine_of(engine, address) if named.reports or named.databases else LocalEngine() as chosen:
         total = counted(named, chosen, n_partitions=partitions, trusted_distinct=trusted_distinct)
     note_left_out(total.refused, total.n_repeated)
     if not len(total):
         raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these sources")
+    if total.campaign.terms.repeat is not None and (total.slots is None or total.slots[0] != total.slots[1]):
+        raise DomainError("these are reports of several rounds, which counts do not tell apart; choose one with --round")
     total.save(output, force=force)
     found = Found(data=total, n_repeated=total.n_repeated)
     line = f"{len(total):,} reports of campaign {named.campaign.id[:16]}… counted, {len(total.tables):,} tables"

@@ -24,10 +24,11 @@ class Known(StrEnum):
     ADULT = "adult"
     RETAIL = "retail"
     TPCE = "tpce"
+    NLTCS = "nltcs"
 
 
 def data(
-    name: Annotated[Known, typer.Argument(metavar="NAME", help="Which table: adult, retail or tpce.", show_default=False)],
+    name: Annotated[Known, typer.Argument(metavar="NAME", help="Which table: adult, retail, tpce or nltcs.", show_default=False)],
     directory: Annotated[
         Path | None,
         typer.Option(*OUTPUT, metavar="DIR", help=f"Where tables are kept; {VARIABLE} unless given, or else data."),
@@ -46,7 +47,7 @@ def data(
     """Download and prepare a public table of the paper's evaluation, checked by SHA-256.
 
     A download that broke off is resumed by the next call. With `--from` nothing is downloaded: the originals are files that you
-    have. TPC-E has no public download, so it needs `--from`.
+    have. TPC-E has no public download, and NLTCS comes under a data use agreement, so these two need `--from`.
 
     Example: `lopub data adult -o tables`
 

@@ -7,7 +7,7 @@ import numpy as np
 import typer
 
 from lopub.cli.console import out, print_json, say, table, working
-from lopub.cli.options import OUTPUT, AsJson, Force, From, SomeSources, SourceCampaign
+from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
 from lopub.inference import METHODS
@@ -23,6 +23,7 @@ def estimate(
     sources: SomeSources = None,
     more: From = None,
     campaign: SourceCampaign = None,
+    round_name: Round = None,
     method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
     output: Annotated[
         Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write all cells, as csv.", show_default=False)
@@ -40,7 +41,7 @@ def estimate(
     if output is not None:
         check_file(output, force=force)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
-    named = resolved([*(sources or ()), *(more or ())], campaign)
+    named = resolved([*(sources or ()), *(more or ())], campaign, round_name)
     if output is not None:
         check_unread(output, (*named.reports, *named.counts))
     found = read(named)

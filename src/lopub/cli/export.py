@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import tell
-from lopub.cli.options import OUTPUT, AsJson, Force, From, SomeSources, SourceCampaign
+from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
 from lopub.collection.batch import ReportBatch
@@ -20,6 +20,7 @@ def export(
     sources: SomeSources = None,
     more: From = None,
     campaign: SourceCampaign = None,
+    round_name: Round = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -34,7 +35,7 @@ def export(
     if output.suffix not in ("", ".parquet"):
         raise StoreError(f"{output} must end in .parquet: it will hold reports")
     check_file(output, force=force)
-    named = resolved([*(sources or ()), *(more or ())], campaign)
+    named = resolved([*(sources or ()), *(more or ())], campaign, round_name)
     check_unread(output, (*named.reports, *named.counts))
     found = read(named)
     if not isinstance(found.data, ReportBatch):

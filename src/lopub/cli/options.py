@@ -1,7 +1,7 @@
 """The words that several commands share: the same option has the same name, the same letter and the same help everywhere."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +43,15 @@ SourceCampaign = Annotated[
         show_default=False,
     ),
 ]
+Round = Annotated[
+    str | None,
+    typer.Option(
+        "--round",
+        metavar="DAY",
+        help="Of a campaign that repeats: the round that begins on this day, or so, such as 2026-11.",
+        show_default=False,
+    ),
+]
 Domain = Annotated[
     Path | None,
     typer.Option(
@@ -56,6 +65,16 @@ Margins = Annotated[
         metavar="FILE",
         help="Known public shares to go by: a csv of attribute(s) and probability. May be repeated.",
         show_default=False,
+    ),
+]
+
+LifetimeEpsilon = Annotated[
+    str | None,
+    typer.Option(
+        "--lifetime-epsilon",
+        metavar="L",
+        help="Of everything that a device ever sends, where the draft repeats in mode permanent.",
+        rich_help_panel="Privacy",
     ),
 ]
 
@@ -82,6 +101,14 @@ Language = Annotated[
         show_default=False,
     ),
 ]
+
+
+def refuse_given(context: typer.Context, allowed: Collection[str], why: str) -> None:
+    """Refuse whatever was asked for on the command line that is not allowed here. allowed: parameters of the command."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
+            raise typer.BadParameter(f"{parameter.opts[0]} {why}")
 
 
 def languages_wanted(given: str | None) -> list[str]:

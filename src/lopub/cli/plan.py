@@ -7,15 +7,27 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
-from lopub.cli.options import OUTPUT, AsJson, Force, Margins, Seed
+from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
 from lopub.cli.outputs import check_file
+from lopub.cli.plan_rounds import (
+    KeptPlan,
+    check_enough,
+    described_rounds,
+    is_kept,
+    people_for,
+    plan_kept,
+    print_rounds,
+    reports_of,
+    rounds_planned,
+    say_rounds,
+)
 from lopub.collection.dataset import Dataset
 from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
 from lopub.contract.terms import Terms
 from lopub.contract.wording import weakness
-from lopub.errors import CampaignError, DomainError, TooFewReports
+from lopub.errors import DomainError
 from lopub.files import write_whole
 from lopub.forecast.draft import FinishedCampaign, draft_from_file
 from lopub.forecast.outlook import ACCURACY
@@ -24,7 +36,6 @@ from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
 from lopub.planning.advice import OTHERS, in_words
-from lopub.planning.rounds import RoundOption, round_options
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
@@ -98,9 +109,11 @@ Output = Annotated[
 
 
 def plan(
+    context: typer.Context,
     campaign_file: CampaignFile,
     people: People = None,
     epsilon: Epsilon = None,
+    lifetime_epsilon: LifetimeEpsilon = None,
     error: Error = None,
     goal: Goal = "pairs",
     dependence: Dependence = "usual",
@@ -117,47 +130,62 @@ def plan(
 ) -> None:
     """Choose mechanism and view, and say how accurate the results will be, before a single report is collected.
 
-    Give two of --people, --epsilon and --error; the third is found.
+    Give two of --people, --epsilon and --error; the third is found. Where the campaign repeats, errors are those of one round;
+    in mode permanent give --people and --epsilon, of one report, and --lifetime-epsilon, of everything.
 
     Example: `lopub plan draft.json --people 20000 --epsilon 4 -o campaign.json`
 
     More: docs/choosing.md
     """
-    if sum(value is None for value in (people, epsilon, error)) != 1:
-        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+    check_two_given(people, epsilon, error)
     files = checked_files(output, html, force=force)
     domain, terms = read_questions(campaign_file)
-    refuse_permanent(terms)
     crowd = population_of(domain, table_file, margin or [], dependence)
+    if is_kept(context, terms):
+        asked = KeptPlan(domain, terms, crowd, goal, people, epsilon, lifetime_epsilon)
+        return plan_kept(asked, output, as_json=as_json, force=force)
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        if people is None:
-            people = people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question)
-        elif epsilon is None:
-            epsilon = epsilon_needed(domain, people=people, error=_known(error), **question)
-        check_enough(people if terms.repeat is None else people * terms.repeat.take_part // terms.repeat.rounds, terms)
-        found = planned(domain, people=people, epsilon=_known(epsilon), n_tried=n_tried, seed=seed, **question)
+        reports, budget = third_found(domain, None if people is None else reports_of(people, terms), epsilon, error, question)
+        check_enough(reports, terms)
+        found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
-        document, in_rounds = described(found, advised), _in_rounds(campaign, found)
-        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else b""
-    if output is not None:
-        campaign.save(output, force=force)
-    if html is not None:
-        write_whole(html, page, force=force)
+        people = people or people_for(reports, terms)
+        in_rounds = rounds_planned(campaign, people, crowd)
+        page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else b""
+    write_files(campaign, output, page, html, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        document |= {"rounds": [vars(one) for one in in_rounds]} if in_rounds else {}
+        document = described(found, advised) | described_rounds(in_rounds, people, reports)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
+        say_rounds(terms, people)
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            say(next_step(campaign_file, found, plain=plain and not is_finished(campaign_file)))
+            say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
     if warning := weakness(campaign):
         note(f"warning: {warning}")
     if not as_json:
         tell_written(files)
+
+
+def check_two_given(*values: float | None) -> None:
+    """Of the three."""
+    if sum(value is None for value in values) != 1:
+        raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
+
+
+def third_found(
+    domain: Domain, reports: int | None, epsilon: float | None, error: float | None, question: dict[str, Any]
+) -> tuple[int, float]:
+    """How many reports are studied together, and epsilon, one of which may have to be found."""
+    if reports is None:
+        return people_needed(domain, epsilon=_known(epsilon), error=_known(error), **question), _known(epsilon)
+    if epsilon is None:
+        return reports, epsilon_needed(domain, people=reports, error=_known(error), **question)
+    return reports, epsilon
 
 
 def checked_files(*files: Path | None, force: bool) -> list[Path]:
@@ -168,27 +196,26 @@ def checked_files(*files: Path | None, force: bool) -> list[Path]:
     return asked
 
 
+def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path | None, *, force: bool) -> None:
+    """The campaign and the page, where they are asked for."""
+    if output is not None:
+        campaign.save(output, force=force)
+    if html is not None:
+        write_whole(html, page, force=force)
+
+
 def tell_written(files: list[Path]) -> None:
     """Where things lie now."""
     for file in files:
         say(f"written: {file}")
 
 
-def refuse_permanent(terms: Terms) -> None:
-    """A permanent answer is not what is planned here."""
-    if terms.repeat is not None and terms.repeat.is_permanent:
-        raise CampaignError(
-            "plan compares reports with noise of their own; plan with mode sampled, which shows mode permanent beside it, and"
-            " make the campaign with `lopub campaign make --lifetime-epsilon`"
-        )
-
-
-def next_step(path: Path, found: Plan, *, plain: bool) -> str:
+def next_step(path: Path, found: Plan, people: int, *, plain: bool) -> str:
     """How to get the campaign. plain: whether nothing was asked for that `lopub campaign make` does not know."""
     said = "add -o campaign.json to write this campaign"
     if not plain:
         return said
-    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {found.people} -o campaign.json"
+    same = f"lopub campaign make {path} --epsilon {found.epsilon:g} --people {people} -o campaign.json"
     return f"{said}; `{same}` makes the same one"
 
 
@@ -205,15 +232,6 @@ def _known(value: float | None) -> float:
     if value is None:
         raise typer.BadParameter("give two of --people, --epsilon and --error; the third is found")
     return value
-
-
-def check_enough(people: int, terms: Terms) -> None:
-    """Refuse fewer people than the campaign asks for."""
-    if people < terms.min_reports:
-        raise TooFewReports(
-            f"the campaign asks for at least {terms.min_reports:,} reports before anything is estimated; {people:,} people are"
-            " too few"
-        )
 
 
 def read_questions(path: Path) -> tuple[Domain, Terms]:
@@ -304,29 +322,6 @@ def described_option(option: Option) -> dict[str, Any]:
 def _known_error(error: float) -> float | None:
     """JSON knows no number that is none."""
     return None if error != error else error
-
-
-def _in_rounds(campaign: Campaign, found: Plan) -> list[RoundOption]:
-    """Of a campaign that repeats: what rounds cost, for its lifetime epsilon, in both modes."""
-    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
-    if schedule is None or schedule.repeat is None:
-        return []
-    crowd = found.population
-    return list(round_options(campaign.domain, schedule, people=found.people, lifetime_epsilon=total, population=crowd))
-
-
-def print_rounds(options: list[RoundOption]) -> None:
-    """The same as a table; nothing where a campaign does not repeat."""
-    titles = ("rounds", "take part", "epsilon of a report", "reports a round", "share", "change")
-    shown = table(*titles, right=titles[1:])
-    for one in options:
-        change = f"{one.change_error:.4f}"
-        if one.least_change_error < one.change_error:
-            change = f"{one.least_change_error:.4f} to {change}"
-        shown.add_row(one.mode, f"{one.take_part}", f"{one.epsilon:.3f}", f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
-    if options:
-        say(f"\nin rounds, with epsilon {options[0].lifetime_epsilon:.3g} for everything that a device sends; standard errors:")
-        out.print(shown)
 
 
 def print_plan(found: Plan, advised: list[Advice]) -> None:

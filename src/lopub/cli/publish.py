@@ -7,12 +7,22 @@ from typing import Annotated, Any
 import typer
 
 from lopub.cli.console import note, out, print_json, progress_bar, say, table, working
-from lopub.cli.options import OUTPUT, SEED_HELP, AsJson, Force, Margins, SourceCampaign, Sources, language_told
+from lopub.cli.options import (
+    OUTPUT,
+    SEED_HELP,
+    AsJson,
+    Force,
+    Margins,
+    Round,
+    SourceCampaign,
+    Sources,
+    language_told,
+    refuse_given,
+)
 from lopub.cli.outputs import check_directory
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
-from lopub.collection.counts import Counts
 from lopub.collection.origin import Origin
 from lopub.contract.budget import decimal_up
 from lopub.contract.schedule import day_of
@@ -69,21 +79,15 @@ Copies = Annotated[int, typer.Option("--copies", metavar="N", help="How many ind
 Numbers = Annotated[
     str, typer.Option("--numbers", metavar="HOW", help="Binned numbers: label (the bin's) or draw (one inside it).")
 ]
-Round = Annotated[
-    str | None,
-    typer.Option(
-        "--round",
-        metavar="DAY",
-        help="Of a campaign that repeats: the round that begins on this day, or so, such as 2026-11.",
-        show_default=False,
-    ),
-]
 AllRounds = Annotated[
     bool,
     typer.Option(
         "--all-rounds", help="Of a campaign that repeats: levels in every round and changes between them, instead of a table."
     ),
 ]
+WITH_ALL_ROUNDS = ("sources", "output", "campaign", "language", "all_rounds", "simulated", "as_json", "force")
+"""What --all-rounds goes by."""
+NOT_WITH_ALL_ROUNDS = "does not go with --all-rounds, which makes no table and estimates all rounds alike"
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
@@ -107,6 +111,7 @@ PageLanguage = Annotated[
 
 
 def publish(
+    context: typer.Context,
     sources: Sources,
     output: Output,
     campaign: SourceCampaign = None,
@@ -135,10 +140,9 @@ def publish(
 
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
-    origin = Origin(is_simulated=simulated)
     if all_rounds:
-        publish_all_rounds(sources, campaign, output, round_name, origin, language=language or "", as_json=as_json, force=force)
-        return
+        refuse_given(context, WITH_ALL_ROUNDS, NOT_WITH_ALL_ROUNDS)
+        return publish_all_rounds(resolved(sources, campaign), output, simulated, language or "", as_json=as_json, force=force)
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
@@ -154,7 +158,7 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found, rounds = found_reports(resolved(sources, campaign), settings, round_name, origin)
+    found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
@@ -168,70 +172,44 @@ def publish(
         say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def of_round(data: ReportBatch | Counts, name: str) -> ReportBatch | Counts:
-    """The reports of one round; counts, which do not tell rounds apart, only where they are of that one."""
-    if isinstance(data, ReportBatch):
-        return data.of_round(name)
-    slot = rounds_of(data.campaign)[0].round_named(name)
-    if data.slots != (slot, slot):
-        raise DomainError(f"these counts are not of the round {name} alone; publish it from the reports")
-    return data
-
-
-def with_origin(found: Found, told: Origin) -> Found:
-    """The same, with what was said of where the reports come from."""
-    return replace(found, data=replace(found.data, origin=found.data.origin + told))
-
-
-def rounds_beside(data: ReportBatch | Counts) -> Rounds | None:
-    """All rounds for the publication of one of them; None where the others have too few reports, or are not there."""
-    rounds = publish_rounds(data) if isinstance(data, ReportBatch) else None
-    return rounds if rounds is not None and len(rounds.n_reports) > 1 else None
-
-
-def publish_all_rounds(
-    sources: list[str],
-    campaign: str | None,
-    output: Path,
-    round_name: str | None,
-    told: Origin,
-    *,
-    language: str,
-    as_json: bool,
-    force: bool,
-) -> None:
-    """Levels in every round, and changes from one to the next."""
-    if round_name is not None:
-        raise typer.BadParameter("give either --round or --all-rounds")
+def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:
+    """Levels in every round, and changes from one to the next. language: of the page."""
     check_directory(output, mark=MARK, force=force)
-    named = resolved(sources, campaign)
     rounds_of(named.campaign)
-    found = with_origin(read(named), told)
+    found = marked(read(named), simulated)
     if not isinstance(found.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
     with working("estimating"):
         rounds = publish_rounds(found.data)
     rounds.save(output, language=language, force=force)
+    n_reports = sum(rounds.n_reports.values())  # of published rounds: all together would tell how many the others have
     n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
     for slot in rounds.left_out:
         note(f"note: the round from {day_of(slot)} has fewer than {rounds.campaign.terms.min_reports:,} reports and is left out")
     if as_json:
-        print_json(found.described() | n_levels | {"output": str(output)})
+        print_json(found.described() | {"n_reports": n_reports} | n_levels | {"output": str(output)})
         return
     say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
     say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def found_reports(named: Named, settings: PublishSettings, round_name: str | None, told: Origin) -> tuple[Found, Rounds | None]:
-    """What the sources hold; or that of one round, and all rounds beside it. told: what was said of where reports come from."""
-    if round_name is not None:
-        rounds_of(named.campaign)  # refuses before anything is read
+def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> tuple[Found, Rounds | None]:
+    """What the sources hold; or that of one round, and all rounds beside it, where they are there and have enough reports."""
     suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
-    found = with_origin(read(named, counts_suffice=suffices), told)
-    if round_name is None:
-        return found, None
-    return replace(found, data=of_round(found.data, round_name)), rounds_beside(found.data)
+    if named.slot is None or named.counts:
+        return marked(read(named, counts_suffice=suffices), simulated), None
+    every = marked(read(replace(named, slot=None)), simulated)
+    if not isinstance(every.data, ReportBatch):
+        raise DomainError("counts do not tell rounds apart; --round needs the reports")
+    found = replace(every, data=every.data.of_round(named.slot))
+    rounds = publish_rounds(every.data) if len(found.data) >= max(named.campaign.terms.min_reports, 1) else None
+    return found, rounds if rounds is not None and len(rounds.n_reports) > 1 else None
+
+
+def marked(found: Found, simulated: bool) -> Found:
+    """The same; marked as simulated where that was said."""
+    return replace(found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated)))
 
 
 def pruning(find: str | None) -> Pruning | None:

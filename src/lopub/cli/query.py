@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lopub.cli.console import print_json, say, working
-from lopub.cli.options import AsJson, From, SomeSources, SourceCampaign
+from lopub.cli.options import AsJson, From, Round, SomeSources, SourceCampaign
 from lopub.cli.sources import read, refused_by_reason, resolved
 from lopub.errors import TooFewReports
 from lopub.inference import Study
@@ -32,6 +32,7 @@ def query(
     expression: Expression,
     more: From = None,
     campaign: SourceCampaign = None,
+    round_name: Round = None,
     given: Given = None,
     as_json: AsJson = False,
 ) -> None:
@@ -44,7 +45,7 @@ def query(
 
     More: docs/queries.md, and docs/commands.md on sources
     """
-    study, described = _opened([*(sources or ()), *(more or ())], campaign)
+    study, described = _opened([*(sources or ()), *(more or ())], campaign, round_name)
     with working("asking"):
         answer = study.probability(expression, given=given)
     if answer.how == "refused":
@@ -55,14 +56,14 @@ def query(
         _print(answer)
 
 
-def _opened(words: Sequence[str], campaign: str | None) -> tuple[Asking, dict[str, object]]:
+def _opened(words: Sequence[str], campaign: str | None, round_name: str | None) -> tuple[Asking, dict[str, object]]:
     """What can be asked, and what it was read from, for programs."""
-    if len(words) == 1 and campaign is None and is_publication(words[0]):
+    if len(words) == 1 and campaign is None and round_name is None and is_publication(words[0]):
         found = Publication.load(words[0])
         if found.counts is None:
             read_from = {"campaign": found.campaign.id, "n_reports": found.n_reports, "n_repeated": 0}
             return study_of(found), read_from | {"refused": refused_by_reason(found.refused)}
-    found_reports = read(resolved(words, campaign))
+    found_reports = read(resolved(words, campaign, round_name))
     return Study(found_reports.data), found_reports.described()
 
 

@@ -10,14 +10,17 @@ from lopub.contract.wording import Wording
 
 def fields_of(wording: Wording) -> Table:
     """One row a question, with its answers as they read in a language."""
-    fields = table("attribute", "type", "candidates", "values", "epsilon", right=("candidates", "epsilon"))
+    in_all = ("in all rounds",) if wording.campaign.terms.repeat else ()
+    heads = ("attribute", "type", "candidates", "values", "epsilon", *in_all)
+    fields = table(*heads, right=("candidates", "epsilon", *in_all))
     for question in wording.campaign.domain.questions:
         first = question.options[0] if isinstance(question, TickList) else question
-        epsilon = decimal_up(wording.campaign.loss_of(first.name), 3)
+        losses = [wording.campaign.loss_of(first.name), wording.campaign.lifetime_loss_of(first.name)][: 1 + len(in_all)]
+        epsilons = [decimal_up(loss, 3) for loss in losses]
         size = f"{len(question.values)} x {first.size}" if isinstance(question, TickList) else str(first.size)
         values = values_in_short(tuple(wording.label(question, text) for text in question.texts))
         condition = f"\nonly if {question.only_if}" if question.only_if is not None else ""
-        fields.add_row(question.name, first.type if first is question else question.type, size, values + condition, epsilon)
+        fields.add_row(question.name, first.type if first is question else question.type, size, values + condition, *epsilons)
     return fields
 
 

@@ -2,24 +2,26 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lopub.cli.console import note, one_line, out, plain, print_json, say, table
+from lopub.cli.console import note, one_line, out, plain, print_json, say, table, tell
 from lopub.cli.options import AsJson, Language, language_told, languages_wanted
 from lopub.contract.budget import decimal_up, factor_up, float_up, total_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import NOT_APPLICABLE, Dated, IntegerRange, Question, TickList
-from lopub.contract.schedule import GRACE_DAYS
+from lopub.contract.report import Report
+from lopub.contract.schedule import GRACE_DAYS, day_of
 from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
-from lopub.errors import CampaignError, DomainError, EpsilonTooHigh, StoreError
+from lopub.errors import DomainError, EpsilonTooHigh, StoreError
 from lopub.files import members_once
 
 LONGEST_RECORD = 16 * 2**20
@@ -77,7 +79,9 @@ def send(
     """Show what a campaign asks and how much it reveals, randomize a record on this machine, and send the noisy report.
 
     The answers never leave this machine and are not kept. The noisy report is kept: running this again sends the same bytes
-    again, whatever RECORD says then, so RECORD can be left out. With --json, which shows no campaign, --yes is needed, too.
+    again, whatever RECORD says then, so RECORD can be left out. Of a campaign that repeats, it can be run every day: it makes a
+    report where one is due, sends what no collector has yet, and says so where there is nothing to do. With --json, which shows
+    no campaign, --yes is needed, too.
 
     Example: `lopub send https://collector.example/campaigns/4f1c… record.json --epsilon-cap 4`
 
@@ -88,42 +92,78 @@ def send(
     patience = Patience(seconds=seconds)
     campaign = fetch_campaign(url, patience=patience, allow_plain_http=allow_plain_http)
     client = Client(campaign, epsilon_cap=epsilon_cap, lifetime_cap=lifetime_cap, store=FileStore(store), respondent=respondent)
-    made_before = nothing_due(client)
+    if nothing := nothing_to_do(client):
+        tell(_document(client, campaign) | {"nothing_due": nothing}, nothing, as_json=as_json)
+        return
+    made_before = client.due() is None and bool(client.waiting())
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
     if not as_json:
-        print_questions(wording)
-        if fallback := language_told(wording, wanted):
-            note(fallback)
-        print_spent(client, campaign, made_before)
+        print_campaign(client, wording, wanted, made_before)
     if not made_before:
         record = read_record(record_file) if client.needs_record else None
         agree(wording, record, agreed=agreed, capped=epsilon_cap is not None)
         client.encode(record)
+    reports = client.waiting()
     n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
     if as_json:
-        spent = float_up(client.spent().epsilon)
-        told = {"campaign": campaign.id, "epsilon": campaign.epsilon, "made_before": made_before, "n_attempts": n_attempts}
-        drawn = [str(day) for day in client.rounds()]
-        print_json(told | {"spent": spent, "lifetime_epsilon": campaign.lifetime_epsilon, "rounds": drawn})
+        sent = [str(day_of(report.slot)) for report in reports] if client.rounds() else []
+        told = {"made_before": made_before, "n_attempts": n_attempts, "sent": sent}
+        print_json(_document(client, campaign) | told)
         return
-    if made_before:
+    print_sent(client, reports, made_before)
+
+
+def _document(client: Client, campaign: Campaign) -> dict[str, Any]:
+    """For programs, as it is where nothing is sent."""
+    return {
+        "campaign": campaign.id,
+        "epsilon": campaign.epsilon,
+        "lifetime_epsilon": campaign.lifetime_epsilon,
+        "made_before": False,
+        "n_attempts": 0,
+        "spent": float_up(client.spent().epsilon),
+        "rounds": [str(day) for day in client.rounds()],
+        "sent": [],
+        "nothing_due": None,
+    }
+
+
+def nothing_to_do(client: Client) -> str:
+    """Of a campaign that repeats, what to say where no report is to be made or sent today; else empty."""
+    days = client.rounds()
+    if not days or client.due() is not None or client.waiting():
+        return ""
+    following = client.next_round()
+    said = (
+        f"Nothing is due today: the next round of this device begins on {following}."
+        if following
+        else f"Nothing is due any more: this device takes part in no round after the one from {days[-1]}."
+    )
+    if missed := client.missed():
+        said += f" Too late to send what was made in the {rounds_from(missed)}: no collector had it in time."
+    return said
+
+
+def print_sent(client: Client, reports: Sequence[Report], made_before: bool) -> None:
+    """What the collector has now."""
+    days = client.rounds()
+    if made_before and not days:
         say("A report was made here before; it was sent once more, as the same bytes.")
-    say("Sent: the collector has the noisy report, and counts it once, however often it is sent.")
+    of_rounds = f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""
+    say(f"Sent: the collector has the noisy report{of_rounds}, and counts it once, however often it is sent.")
     say("Whether it had come before, the collector does not tell.")
-    if days := client.rounds():
-        say(f"This device takes part in the rounds from {', '.join(map(str, days))}; a round that it misses is lost.")
+    if days:
+        say(f"This device takes part in the {rounds_from(days)}; a round that it misses is lost.")
 
 
-def nothing_due(client: Client) -> bool:
-    """Whether there is a report to send again, and none to make; refuses where there is neither."""
-    kept = client.kept()
-    if client.due() is not None or (kept is None and not client.rounds()):
-        return False  # outside the schedule, the record is looked at first, as ever
-    if kept is None:
-        own = ", ".join(map(str, client.rounds()))
-        raise CampaignError(f"nothing is due today: this device takes part in the rounds from {own}")
-    return True
+def rounds_from(days: Sequence[date]) -> str:
+    """Rounds, by their first days.
+
+    >>> rounds_from([date(2026, 11, 2)]), rounds_from([date(2026, 11, 2), date(2026, 11, 30)])
+    ('round from 2026-11-02', 'rounds from 2026-11-02, 2026-11-30')
+    """
+    return f"round{'s' if len(days) > 1 else ''} from {', '.join(map(str, days))}"
 
 
 # ---- the record
@@ -184,6 +224,14 @@ def agree(wording: Wording, record: Mapping[str, Any] | None, *, agreed: bool, c
 
 
 # ---- what a person should see before agreeing
+
+
+def print_campaign(client: Client, wording: Wording, wanted: Sequence[str], made_before: bool) -> None:
+    """What is asked, and what it reveals."""
+    print_questions(wording)
+    if fallback := language_told(wording, wanted):
+        note(fallback)
+    print_spent(client, wording.campaign, made_before)
 
 
 def print_questions(wording: Wording) -> None:

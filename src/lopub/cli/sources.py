@@ -16,12 +16,14 @@ from lopub.cli.console import note, progress_bar, working
 from lopub.cli.database import opened, refuse_without_service
 from lopub.collection.batch import ReportBatch, walk_reports
 from lopub.collection.counts import Counts, is_counts
-from lopub.collection.engines import Engine, FileSource, LocalEngine, Several, Source, count_source, report_files
+from lopub.collection.engines import Engine, FileSource, LocalEngine, OneRound, Several, Source, count_source, report_files
 from lopub.contract.campaign import Campaign
+from lopub.contract.schedule import day_of
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
 from lopub.release.directory import COUNTS
 from lopub.release.loading import is_publication
+from lopub.release.rounds import rounds_of
 
 ID = re.compile(r"[0-9a-fA-F]{8,64}")
 SNIFFED = 512
@@ -35,6 +37,8 @@ class Sources:
     reports: tuple[Path, ...] = ()
     counts: tuple[Path, ...] = ()
     databases: tuple[str, ...] = ()
+    slot: int | None = None
+    """Of the one round that is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +67,8 @@ class Found:
 # ---- words
 
 
-def resolved(words: Sequence[str], campaign: str | None = None) -> Sources:
-    """What is named by the words, and by --campaign; nothing is read but what tells the campaign."""
+def resolved(words: Sequence[str], campaign: str | None = None, round_name: str | None = None) -> Sources:
+    """What is named by the words, by --campaign and by --round; nothing is read but what tells the campaign."""
     databases = tuple(word for word in words if is_database(word))
     paths = [path for word in words if not is_database(word) for path in _paths(word)]
     campaigns = [path for path in paths if _is_campaign(path)]
@@ -75,8 +79,10 @@ def resolved(words: Sequence[str], campaign: str | None = None) -> Sources:
     if len({file.resolve() for file in counts}) < len(counts):
         raise DomainError("a file of counts is named twice, and its reports would count twice")
     named = _named([*map(str, campaigns), *([campaign] if campaign else [])])
+    chosen = named if isinstance(named, Campaign) else _brought(files, databases, named)
     return Sources(
-        campaign=named if isinstance(named, Campaign) else _brought(files, databases, named),
+        campaign=chosen,
+        slot=None if round_name is None else rounds_of(chosen)[0].round_named(round_name),
         reports=tuple(file for file in files if file not in counts),
         counts=counts,
         databases=databases,
@@ -169,6 +175,8 @@ def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
     if sources.databases and sources.reports:
         raise DomainError("name either files of reports or databases; `lopub count` can add up both")
     data = counted(sources, LocalEngine()) if counts_suffice or sources.counts else _batch_in(sources)
+    if sources.slot is not None and isinstance(data, ReportBatch):
+        data = data.of_round(sources.slot)
     found = Found(data=data, n_repeated=data.n_repeated)
     note_left_out(data.refused, found.n_repeated)
     return found
@@ -176,7 +184,7 @@ def read(sources: Sources, *, counts_suffice: bool = False) -> Found:
 
 def counted(sources: Sources, engine: Engine, *, n_partitions: int | None = None, trusted_distinct: bool = False) -> Counts:
     """The counts of all sources, added up. trusted_distinct: nobody looks for repeated reports, as nobody does in one store."""
-    parts = [Counts.load(file, sources.campaign) for file in sources.counts]
+    parts = [_of_round(Counts.load(file, sources.campaign), sources.slot, file) for file in sources.counts]
     if sources.reports or sources.databases:
         is_one_store = not sources.reports and len(sources.databases) == 1
         with progress_bar("counting") as progress:
@@ -192,6 +200,13 @@ def counted(sources: Sources, engine: Engine, *, n_partitions: int | None = None
     return sum(parts[1:], start=parts[0])
 
 
+def _of_round(counts: Counts, slot: int | None, file: Path) -> Counts:
+    """Counts do not tell rounds apart; they are taken where they are of the one that is asked for."""
+    if slot is not None and counts.slots != (slot, slot):
+        raise DomainError(f"{file} has counts that are not of the round from {day_of(slot)} alone; --round needs the reports")
+    return counts
+
+
 def _source(sources: Sources) -> Source:
     """All reports that are named as one source, in their order."""
     found: list[Source] = [FileSource(sources.reports, sources.campaign)] if sources.reports else []
@@ -200,7 +215,7 @@ def _source(sources: Sources) -> Source:
         from lopub.service.source import StoreSource  # loads SQLAlchemy
 
         found += [StoreSource(database, sources.campaign) for database in sources.databases]
-    return Several(found)
+    return Several(found) if sources.slot is None else OneRound(Several(found), sources.slot)
 
 
 def _batch_in(sources: Sources) -> ReportBatch:

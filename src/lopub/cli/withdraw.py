@@ -2,7 +2,8 @@
 
 from lopub.cli.console import tell
 from lopub.cli.options import AsJson
-from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url
+from lopub.cli.send import PlainHttp, Respondent, Seconds, Store, Url, rounds_from
+from lopub.contract.schedule import day_of
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
@@ -19,7 +20,8 @@ def withdraw(
     """Ask a collector to forget the report that was sent from here, which it does until the campaign closes.
 
     The collector is told the report's random id and nothing else. What was published before stays published. The report
-    stays kept here, so that no second one is ever drawn for this campaign.
+    stays kept here, so that no second one is ever drawn for this campaign. Of a campaign that repeats, the reports of all rounds
+    so far are withdrawn, those of rounds that are over, too; `lopub send` still makes one in a later round of this device.
 
     Example: `lopub withdraw https://collector.example/campaigns/4f1c…`
 
@@ -33,4 +35,9 @@ def withdraw(
         "Withdrawn: the collector does not count this report, and refuses it where it is still on its way.",
         "The collector may have seen it, so its epsilon stays in what this store has spent.",
     ]
+    if client.rounds():
+        own = rounds_from([day_of(report.slot) for report in client.reports()])
+        lines[0] = f"Withdrawn: the collector does not count what was sent in the {own}, and refuses it where it is on its way."
+        lines[1] = "The collector may have seen it, so the epsilon of the whole series stays in what this store has spent."
+        lines.append("`lopub send` still makes a report in a later round of this device; do not run it if that is not wanted.")
     tell({"campaign": campaign.id, "n_attempts": n_attempts}, *lines, as_json=as_json)

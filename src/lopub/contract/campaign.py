@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
@@ -220,20 +221,22 @@ class Campaign:
     def lifetime_loss(self) -> Decimal:
         """Epsilon of everything that a device ever sends to this campaign, for any two histories of answers, never below the true
         value. One report: its own. `sampled`: as many as it takes part in. `permanent`: that of the answer that is kept."""
-        repeat = self.terms.repeat
-        if repeat is None:
-            return self.loss
-        if not repeat.is_permanent:
-            return times_up(self.loss, repeat.take_part)
-        below = self.mechanism.permanent_layer()
-        if self.jointly:
-            return max(below.losses(1, self._block((0,)), self.coded_channels))
-        return self.worst(lambda n_blocks: below.losses(n_blocks, self._block((0,)), self.coded_channels))
+        return self._in_all(lambda campaign: campaign.loss)
 
     @property
     def lifetime_epsilon(self) -> float:
         """Epsilon of everything that a device ever sends, as a double, rounded up."""
         return float_up(self.lifetime_loss)
+
+    def lifetime_loss_of(self, name: str) -> Decimal:
+        """The same of one attribute: between two histories that differ in it alone."""
+        return self._in_all(lambda campaign: campaign.loss_of(name))
+
+    def _in_all(self, loss: "Callable[[Campaign], Decimal]") -> Decimal:
+        repeat = self.terms.repeat
+        if repeat is None or not repeat.is_permanent:
+            return times_up(loss(self), repeat.take_part) if repeat else loss(self)
+        return loss(replace(self, mechanism=self.mechanism.permanent_layer(), terms=replace(self.terms, schedule=None)))
 
     def loss_of(self, name: str) -> Decimal:
         """Epsilon of one attribute: the largest log-ratio of the whole report between two records that differ in it
@@ -378,8 +381,7 @@ class Campaign:
 
 
 def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
-    error = CampaignError(message)
-    error.reason = reason
+    (error := CampaignError(message)).reason = reason
     return error
 
 

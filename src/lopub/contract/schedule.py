@@ -19,6 +19,9 @@ GRACE_DAYS = 14
 """Days after the schedule's last one, or after a round's, in which a collector still takes what was made within it; withdrawals,
 too, until the campaign closes. Two weeks: a device that was switched off over a holiday can still send what it keeps. A collector
 may give fewer, but not more, so that people can be told when their reports will be deleted at the latest."""
+EARLY_DAYS = 1
+"""Days before a round's first one from which on a collector takes its reports: a device whose clock is fast, or shows the local
+time for that of UTC, is less than a day ahead."""
 SAMPLED, PERMANENT = "sampled", "permanent"
 MOST_ROUNDS, LONGEST_ROUND = 4096, 366
 ONCE = "once"
@@ -57,6 +60,14 @@ class Repeat:
     def n_days(self) -> int:
         """Of all rounds together."""
         return self.every_days * self.rounds
+
+    def reports_a_round(self, people: int) -> int:
+        """How many of so many people's devices take part in one round, on average."""
+        return people * self.take_part // self.rounds
+
+    def people_for(self, reports: int) -> int:
+        """How many people it takes for so many reports a round."""
+        return -(-reports * self.rounds // self.take_part)
 
     def draw(self, randomness: Randomness) -> tuple[int, ...]:
         """The numbers of the rounds in which a device takes part, ascending: every choice of so many is equally likely."""
@@ -113,6 +124,14 @@ class Schedule:
     def last_day(self, slot: int) -> int:
         """The last day on which reports with this slot are made: of rounds, the round's, else the schedule's."""
         return slot + self.repeat.every_days - 1 if self.repeat else self.last_slot
+
+    def has_begun(self, slot: int, day: int) -> bool:
+        """Whether reports with this slot are taken on this day already: of rounds, from shortly before the first day on."""
+        return self.repeat is None or slot - EARLY_DAYS <= day
+
+    def is_over(self, slot: int, day: int, grace_days: int = GRACE_DAYS) -> bool:
+        """Whether reports with this slot are no longer taken on this day, which is after their last one and the days of grace."""
+        return day > self.last_day(slot) + grace_days
 
     def round_named(self, text: str) -> int:
         """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""

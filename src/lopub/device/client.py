@@ -18,13 +18,14 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Record
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report
-from lopub.contract.schedule import EPOCH, day_of
+from lopub.contract.schedule import EPOCH, Schedule, day_of
 from lopub.contract.texts import one_line
-from lopub.device.keeping import ClientStore, FileStore, Spent, keeps_totals
+from lopub.device.keeping import ClientStore, FileStore, keeps_series, keeps_totals
 from lopub.device.randomizing import randomized
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
-from lopub.device.series import Series
-from lopub.errors import CampaignError, EpsilonTooHigh, ReportRejected, StoreError
+from lopub.device.series import RECEIVED, REFUSED, WAITING, WITHDRAWN, Series
+from lopub.device.totals import Spent
+from lopub.errors import CampaignError, EpsilonTooHigh, Reason, ReportRejected, StoreError
 
 SECONDS_A_DAY = 86_400
 LAST_SLOT = (date.max - EPOCH).days
@@ -63,7 +64,7 @@ class Client:
         schedule = campaign.terms.schedule
         self._series: Series | None = None
         if schedule is not None and schedule.repeat is not None:
-            self._series = Series(campaign, schedule, schedule.repeat, self._store, self._key)
+            self._series = Series(campaign, schedule, schedule.repeat, keeps_series(self._store), self._key)
         self._lifetime_cap = None if lifetime_cap is None else exact_decimal(lifetime_cap, "lifetime_cap")
         self._totals = keeps_totals(self._store)
         if self._lifetime_cap is not None and self._totals is None:
@@ -84,12 +85,13 @@ class Client:
         """
         if self._series is not None:
             return self._encode_round(self._series, record)
-        if (made := self.kept()) is not None:
+        if (kept := self.kept()) is not None:
             self._charge()
-            return made
+            return kept
         candidates, slot = self._candidates(record), today(self._campaign)
         self._charge()  # before the noise is drawn: a crash may leave a count without a report, never a report without its count
-        return self._first(self._key, randomized(self._campaign, candidates, slot=slot, randomness=Randomness()))
+        made = randomized(self._campaign, candidates, slot=slot, randomness=Randomness()).to_bytes()
+        return self._reread(self._store.keep(self._key, made))  # or the one that another process kept first
 
     def _encode_round(self, series: Series, record: Record | None) -> Report:
         slot = today(self._campaign)
@@ -98,22 +100,13 @@ class Client:
             raise CampaignError(
                 f"this device takes part in the rounds from {own}, and not in the present one, from {day_of(slot)}"
             )
-        if (made := self._kept_under(series.report_key(slot))) is not None:
-            self._charge()
-            return made
-        candidates = self._candidates(record) if series.needs_record else ()
+        made = series.report_of(slot)
+        candidates = self._candidates(record) if made is None and series.needs_record else ()
         self._charge()
-        series.begin(candidates)
-        return self._first(series.report_key(slot), series.report(candidates, slot))
+        return made or series.make(candidates, slot)
 
     def _candidates(self, record: Record | None) -> tuple[int, ...]:
         return self._campaign.domain.indices(cast(Record, record))  # which refuses None, too
-
-    def _first(self, key: str, report: Report) -> Report:
-        """The report, kept; or the one that another process kept first."""
-        data = report.to_bytes()
-        kept = self._store.keep(key, data)
-        return report if kept == data else self._reread(kept, key)
 
     def due(self) -> date | None:
         """The day that the next report would carry, where one is to be made now: of a campaign that repeats, the first day of the
@@ -124,12 +117,16 @@ class Client:
             return None
         if self._series is None:
             return day_of(slot) if self._store.kept(self._key) is None else None
-        missing = slot in self._series.slots() and self._store.kept(self._series.report_key(slot)) is None
+        missing = slot in self._series.slots() and self._series.report_of(slot) is None
         return day_of(slot) if missing else None
 
     def rounds(self) -> tuple[date, ...]:
         """The first days of the rounds in which this device takes part, drawn once; none of a campaign that does not repeat."""
         return tuple(map(day_of, self._series.slots())) if self._series else ()
+
+    def next_round(self) -> date | None:
+        """The first day of the next round in which this device takes part, after the present one; None where there is none."""
+        return next((day for day in self.rounds() if (day - EPOCH).days > _day()), None)
 
     @property
     def has_begun(self) -> bool:
@@ -143,16 +140,31 @@ class Client:
 
     def kept(self) -> Report | None:
         """The respondent's report, if it was made before; of a campaign that repeats, that of the latest round."""
-        reports = self._all_kept()
+        reports = self.reports()
         return reports[-1] if reports else None
 
-    def _all_kept(self) -> list[Report]:
-        keys = [self._series.report_key(slot) for slot in self._series.made()] if self._series else [self._key]
-        return [report for report in map(self._kept_under, keys) if report is not None]
+    def reports(self) -> tuple[Report, ...]:
+        """Every report that was made before, in the order of the rounds; at most one of a campaign that does not repeat."""
+        if self._series is not None:
+            return tuple(made.report for made in self._series.made())
+        data = self._store.kept(self._key)
+        return () if data is None else (self._reread(data),)
 
-    def _kept_under(self, key: str) -> Report | None:
-        data = self._store.kept(key)
-        return None if data is None else self._reread(data, key)
+    def waiting(self) -> tuple[Report, ...]:
+        """The reports that `send` would send now. Of a campaign that repeats: all that no collector has answered for, and whose
+        rounds still take reports, the earliest first. Of any other, the one that was made: sending it again does no harm."""
+        if self._series is None:
+            return self.reports()
+        schedule, day = self._series.schedule, _day()
+        return tuple(report for report, fate in self._series.made() if fate == WAITING and _takes(schedule, report.slot, day))
+
+    def missed(self) -> tuple[date, ...]:
+        """The first days of the rounds whose report was made, but reached no collector while the round took reports."""
+        if self._series is None:
+            return ()
+        schedule, day = self._series.schedule, _day()
+        unheard = [report.slot for report, fate in self._series.made() if fate == WAITING]
+        return tuple(day_of(slot) for slot in unheard if schedule.is_over(slot, day))
 
     def spent(self) -> Spent:
         """What the respondent's reports in this store reveal at most, together; each counts from just before it is drawn."""
@@ -162,21 +174,56 @@ class Client:
 
     def send(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
         """Send the kept report, always the same bytes, until the collector has it; how many attempts it took. Of a campaign that
-        repeats, that of the latest round.
+        repeats, all that are waiting, each until the collector has answered for it once.
 
         url: the campaign's address, https://host/campaigns/ID. A report that was counted before is a success, too: the
-        collector does not tell the two apart. ReportRejected where it refuses the report, TryLater where time runs out.
+        collector does not tell the two apart. ReportRejected where it refuses a report, TryLater where time runs out.
         """
-        address, report = self._address(url, allow_plain_http), self._finished()
-        self._charge()  # a report of an earlier version is counted when it is next sent
-        return send_report(report.to_bytes(), address, patience)
-
-    def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
-        """Ask the collector to forget the kept report, or those of all rounds; how many attempts it took. They stay kept here, so
-        that no second one is ever drawn."""
         address = self._address(url, allow_plain_http)
         self._finished()
-        return sum(withdraw_report(report.id, address, patience) for report in self._all_kept())
+        self._charge()  # a report of an earlier version is counted when it is next sent
+        refusals, n_attempts = [], 0
+        for report in self.waiting():
+            try:
+                n_attempts += send_report(report.to_bytes(), address, patience)
+            except ReportRejected as error:
+                refusals.append(self._refused(report, error))
+            else:
+                self._tell(report, RECEIVED)
+        if refusals:
+            raise refusals[0]
+        return n_attempts
+
+    def _refused(self, report: Report, error: ReportRejected) -> ReportRejected:
+        """A refusal in plain words. It is final, unless the clocks of the device and of the collector do not agree."""
+        if self._series is None or error.reason is not Reason.SLOT:
+            self._tell(report, REFUSED)
+            return error
+        named = f"the report of the round from {day_of(report.slot)}"
+        if _day() <= self._series.schedule.last_day(report.slot):
+            return ReportRejected(
+                error.reason,
+                f"the collector does not take {named} today, though that round is the present one by this device's clock; set the"
+                " clock, and the report is sent when it is next tried",
+            )
+        self._tell(report, REFUSED)
+        return ReportRejected(error.reason, f"{named} came too late: the collector's days of grace after that round are over")
+
+    def _tell(self, report: Report, fate: str) -> None:
+        if self._series is not None:
+            self._series.tell(report, fate)
+
+    def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
+        """Ask the collector to forget the kept report, or those of all rounds so far; how many attempts it took. They stay kept
+        here, so that no second one is ever drawn, and are not sent again. A report of a later round is made only if that is asked
+        for."""
+        address = self._address(url, allow_plain_http)
+        self._finished()
+        n_attempts = 0
+        for report in self.reports():
+            n_attempts += withdraw_report(report.id, address, patience)
+            self._tell(report, WITHDRAWN)
+        return n_attempts
 
     def _charge(self) -> None:
         if self._totals is not None:
@@ -197,11 +244,11 @@ class Client:
             )
         return address
 
-    def _reread(self, data: bytes, key: str) -> Report:
+    def _reread(self, data: bytes) -> Report:
         try:
             return Report.from_bytes(data, self._campaign)
         except ReportRejected as error:
-            place = self._store.path_of(key) if isinstance(self._store, FileStore) else key
+            place = self._store.path_of(self._key) if isinstance(self._store, FileStore) else self._key
             raise StoreError(
                 f"the kept report {place} is damaged ({error.reason}); restore it, or delete it if it was never sent"
             ) from None
@@ -209,10 +256,7 @@ class Client:
 
 def today(campaign: Campaign) -> int:
     """The slot of this day in UTC, of rounds that of the present one; refuses a day outside the campaign's schedule."""
-    day = int(time.time() // SECONDS_A_DAY)
-    if not 0 <= day <= LAST_SLOT:
-        raise CampaignError(f"the clock of this device is not between {EPOCH} and {date.max}; set it, then try again")
-    schedule = campaign.terms.schedule
+    day, schedule = _day(), campaign.terms.schedule
     if schedule is None:
         return day
     if (slot := schedule.slot_on(day)) is None:
@@ -220,3 +264,16 @@ def today(campaign: Campaign) -> int:
             f"campaign {campaign.terms.name!r} takes reports from {schedule.opens} to {schedule.closes}; today is {day_of(day)}"
         )
     return slot
+
+
+def _day() -> int:
+    """This day in UTC, in days since 1970-01-01."""
+    day = int(time.time() // SECONDS_A_DAY)
+    if not 0 <= day <= LAST_SLOT:
+        raise CampaignError(f"the clock of this device is not between {EPOCH} and {date.max}; set it, then try again")
+    return day
+
+
+def _takes(schedule: Schedule, slot: int, day: int) -> bool:
+    """Whether a collector may take reports of this round today; it may give fewer days of grace."""
+    return schedule.has_begun(slot, day) and not schedule.is_over(slot, day)

@@ -7,8 +7,8 @@ What lies in the directory of a `FileStore`, in full; all of it for its owner al
     salt          32 random bytes: every name below is a hash with it
     lock          empty: whoever writes holds it
     spent.json    for each draw of noise the report's name, a hash of the respondent, and epsilon; never less than was drawn
-    64 digits     a finished report: noise, never an answer; of a campaign that repeats, what its series keeps from the start
-    ….round       the rounds that a series drew, and its reports; they are counted with its start
+    64 digits     a finished report: noise, never an answer; of a campaign that repeats, its whole series, replaced as it grows
+    ….rounds      the rounds that a series drew, before its first report
     .….part       a file that a crash cut short; a whole report among them is taken over, everything else is removed
 
 A report is handed out only after all of this has reached the disk. Reports of earlier versions keep their older names.
@@ -22,38 +22,24 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Decimal
 from pathlib import Path
 from threading import Lock
-from typing import NamedTuple, Protocol, cast
+from typing import Protocol, cast
 
-from lopub.contract.budget import short_up
 from lopub.contract.randomness import Randomness
-from lopub.errors import EpsilonTooHigh, StoreError
+from lopub.device.totals import Draw, Spent, charged, draw_of, finished, is_finished, total_of
+from lopub.errors import CampaignError, StoreError
 from lopub.files import NO_LINKS, locked, make_private_directory, sync, whole_file, write_synced
 
 SALT_BYTES = 32
-MOST_EPSILON, LONGEST_EPSILON = 10**10, 200
-"""Of a kept draw: far above what any campaign reveals, and longer than it is ever written."""
 NO_TIME = 946_684_800
 """2000-01-01, in seconds since 1970: the time of every file. A report tells its day, and its file should not tell more."""
 
-_EXACT = Context(prec=500, rounding=ROUND_CEILING)
-"""An epsilon has some 120 digits; sums of them are exact, so that neither their number nor their order matters."""
 _REPORT = re.compile(r"[0-9a-f]{64}")
 _OLDER_REPORT = re.compile(r"[0-9a-f]{64}-[0-9a-f]{32}")
-_ROUND = re.compile(r"[0-9a-f]{64}\.round")
-_WHOLE_PART = re.compile(r"\.([0-9a-f]{64}(?:\.round)?)\.([0-9a-f]{64})\.part")
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What one respondent's reports in one store reveal at most, together."""
-
-    epsilon: Decimal
-    n_unknown: int = 0
-    """Reports that are not in it: they were made before stores kept totals, and do not say their epsilon themselves."""
+_ROUNDS = re.compile(r"[0-9a-f]{64}\.rounds")
+_WHOLE_PART = re.compile(r"\.([0-9a-f]{64}(?:\.rounds)?)\.([0-9a-f]{64})\.part")
 
 
 class ClientStore(Protocol):
@@ -77,47 +63,30 @@ class CountingStore(ClientStore, Protocol):
         report that is kept already is counted whatever the cap."""
 
 
+class SeriesStore(CountingStore, Protocol):
+    """A store for campaigns that repeat, too: what is kept under one key grows, and is known to be missing where it is."""
+
+    def exchange(self, key: str, before: bytes | None, after: bytes) -> bytes:
+        """Keep this in the place of what was kept before, in one step, if that is still what is kept; either way, return what is
+        kept now."""
+
+    def is_lost(self, key: str) -> bool:
+        """Whether something was counted and kept under this key, and is not there any more."""
+
+
 def keeps_totals(store: ClientStore) -> CountingStore | None:
     """The store, where it adds up; asked by name, because a protocol that is checked at runtime takes as long as the noise."""
     return cast(CountingStore, store) if hasattr(store, "spent") and hasattr(store, "charge") else None
 
 
-class _Draw(NamedTuple):
-    report: str
-    person: str
-    loss: Decimal
-    finished: bool = False
-    """Whether a report was kept for it. One that was not is still to be made, or was lost in a crash before anybody saw it."""
-
-
-def _total(draws: tuple[_Draw, ...], person: str) -> Decimal:
-    total = Decimal(0)
-    for draw in draws:
-        total = _EXACT.add(total, draw.loss if draw.person == person else Decimal(0))
-    return total
-
-
-def _charged(draws: tuple[_Draw, ...], new: _Draw, *, cap: Decimal | None, kept: bool, n_unknown: int) -> tuple[_Draw, ...]:
-    """The draws with one more, unless that one is there already."""
-    mine = [draw for draw in draws if draw.report == new.report]
-    if kept:
-        return draws if mine else (*draws, new._replace(finished=True))
-    after = draws if any(not draw.finished for draw in mine) else (*draws, new)
-    if cap is not None and n_unknown:
-        raise StoreError(
-            f"the store keeps {n_unknown} report{'s' if n_unknown > 1 else ''} from before totals were kept, so a lifetime_cap"
-            " cannot be held to; send them once more, which counts them, or move them elsewhere"
+def keeps_series(store: ClientStore) -> SeriesStore:
+    """The store, where it serves a campaign that repeats; refused where it does not."""
+    if keeps_totals(store) is None or not (hasattr(store, "exchange") and hasattr(store, "is_lost")):
+        raise CampaignError(
+            "a campaign that repeats needs a store that keeps a series and its total, as FileStore does; this one has no spent,"
+            " charge, exchange and is_lost"
         )
-    if cap is not None and (total := _total(after, new.person)) > cap:
-        raise EpsilonTooHigh(
-            f"this report would bring the epsilon of everything sent from this store to {short_up(total, 6)};"
-            f" the lifetime_cap is {cap}"
-        )
-    return after
-
-
-def _finished(draws: tuple[_Draw, ...], report: str) -> tuple[_Draw, ...]:
-    return tuple([draw._replace(finished=True) if draw.report == report else draw for draw in draws])
+    return cast(SeriesStore, store)
 
 
 class MemoryStore:
@@ -125,7 +94,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._reports: dict[str, bytes] = {}
-        self._draws: tuple[_Draw, ...] = ()
+        self._draws: tuple[Draw, ...] = ()
         self._lock = Lock()
 
     def kept(self, key: str) -> bytes | None:
@@ -136,18 +105,30 @@ class MemoryStore:
         """Keep a report, unless one is kept already; the one that counts."""
         with self._lock:
             if key not in self._reports:
-                self._draws = _finished(self._draws, key)
+                self._draws = finished(self._draws, key)
             return self._reports.setdefault(key, report)
+
+    def exchange(self, key: str, before: bytes | None, after: bytes) -> bytes:
+        """Keep this in the place of what was kept before; what is kept now."""
+        with self._lock:
+            if (kept := self._reports.get(key)) != before:
+                return kept or b""
+            self._reports[key], self._draws = after, finished(self._draws, key)
+            return after
+
+    def is_lost(self, key: str) -> bool:
+        """Whether something was kept under this key, and is not there any more."""
+        return key not in self._reports and is_finished(self._draws, key)
 
     def spent(self, person: str) -> Spent:
         """What this person's reports have cost so far."""
-        return Spent(_total(self._draws, person))
+        return Spent(total_of(self._draws, person))
 
     def charge(self, key: str, person: str, loss: Decimal, cap: Decimal | None = None) -> None:
         """Note what a report will cost; refuse one that would pass the cap."""
         with self._lock:
-            new = _Draw(key, person, loss)
-            self._draws = _charged(self._draws, new, cap=cap, kept=key in self._reports, n_unknown=0)
+            new = Draw(key, person, loss)
+            self._draws = charged(self._draws, new, cap=cap, kept=key in self._reports, n_unknown=0)
 
 
 class FileStore:
@@ -180,20 +161,38 @@ class FileStore:
             self._finish(part, name)
             return (self._directory / name).read_bytes()
 
+    def exchange(self, key: str, before: bytes | None, after: bytes) -> bytes:
+        """Keep this in the place of what was kept before; what is kept now. A crash leaves the one or the other, whole."""
+        with _told("write", self._directory), self._alone():
+            if (kept := self._read(key)) != before:
+                return kept or b""
+            name = self._file_name(key, self._salt())
+            self._write(name, after)
+            draws = self._draws()
+            self._save(draws, finished(draws, name))  # or else when it is next charged, which comes before it is handed out
+            return after
+
+    def is_lost(self, key: str) -> bool:
+        """Whether something was kept under this key, and is not there any more."""
+        with _told("read", self._directory):
+            if not (draws := self._draws()):
+                return False
+            return is_finished(draws, self._file_name(key, self._salt())) and self._read(key) is None
+
     def spent(self, person: str) -> Spent:
         """What this person's reports have cost so far."""
         with _told("read", self._directory):
             salt, draws = self._salt(), self._draws()
-            epsilon = _total(draws, self._name(person, salt)) if salt else Decimal(0)
+            epsilon = total_of(draws, self._name(person, salt)) if salt else Decimal(0)
             return Spent(epsilon, self._n_unknown(person, draws))
 
     def charge(self, key: str, person: str, loss: Decimal, cap: Decimal | None = None) -> None:
         """Note what a report will cost; refuse one that would pass the cap."""
         with _told("write", self._directory), self._alone():
             salt, draws = self._salt(), self._draws()
-            new = _Draw(self._name(key, salt), self._name(person, salt), loss)
+            new = Draw(self._name(key, salt), self._name(person, salt), loss)
             kept = self._read(key) is not None
-            self._save(draws, _charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
+            self._save(draws, charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
 
     def path_of(self, key: str) -> Path:
         """The file of this key's report; its older name, where it has that or the store has no salt yet."""
@@ -240,7 +239,7 @@ class FileStore:
     @staticmethod
     def _is_ours(name: str) -> bool:
         known = name in ("salt", "lock", "spent.json") or name.endswith(".part")
-        return known or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUND, _OLDER_REPORT))
+        return known or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUNDS, _OLDER_REPORT))
 
     # ---- names
 
@@ -261,7 +260,7 @@ class FileStore:
 
     @staticmethod
     def _needs_salt(name: str) -> bool:
-        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUND, _WHOLE_PART))
+        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUNDS, _WHOLE_PART))
 
     def _make_salt(self) -> None:
         if not self._salt():
@@ -273,8 +272,8 @@ class FileStore:
 
     @classmethod
     def _file_name(cls, key: str, salt: bytes) -> str:
-        """What belongs to a series, whose key has a colon, is counted with its start, and has a name that says so."""
-        return cls._name(key, salt) + (".round" if ":" in key else "")
+        """The rounds of a series, whose key has a colon, are not counted, and have a name that says so."""
+        return cls._name(key, salt) + (".rounds" if ":" in key else "")
 
     # ---- reports
 
@@ -301,7 +300,7 @@ class FileStore:
         path = self._directory / name
         if not path.exists():
             draws = self._draws()
-            self._save(draws, _finished(draws, name))
+            self._save(draws, finished(draws, name))
             try:
                 os.link(part, path)  # unlike a rename, fails where the name is taken, even on a disk whose locks do not lock
             except FileExistsError:
@@ -315,19 +314,19 @@ class FileStore:
 
     # ---- totals
 
-    def _draws(self) -> tuple[_Draw, ...]:
+    def _draws(self) -> tuple[Draw, ...]:
         path = self._directory / "spent.json"
         try:
             kept = json.loads(path.read_bytes())
             if kept["format"] != 1 or not isinstance(kept["draws"], list):
                 raise ValueError
-            return tuple(_draw(draw) for draw in kept["draws"])
+            return tuple(draw_of(draw) for draw in kept["draws"])
         except FileNotFoundError:
             return ()
         except (ValueError, ArithmeticError, KeyError, TypeError, RecursionError):
             raise StoreError(f"the totals {path} are damaged; restore them from a backup") from None
 
-    def _save(self, before: tuple[_Draw, ...], draws: tuple[_Draw, ...]) -> None:
+    def _save(self, before: tuple[Draw, ...], draws: tuple[Draw, ...]) -> None:
         if draws == before:
             return
         rows = [{"report": d.report, "person": d.person, "epsilon": str(d.loss), "finished": d.finished} for d in draws]
@@ -339,7 +338,7 @@ class FileStore:
             part.write_bytes(data)
             os.utime(part, (NO_TIME, NO_TIME))
 
-    def _n_unknown(self, person: str, draws: tuple[_Draw, ...]) -> int:
+    def _n_unknown(self, person: str, draws: tuple[Draw, ...]) -> int:
         """Reports of this respondent, or of nobody knows whom, that the totals do not know."""
         if not self._directory.exists():
             return 0
@@ -348,17 +347,6 @@ class FileStore:
         older = [name for name in names if _OLDER_REPORT.fullmatch(name) and name.endswith(f"-{person}")]
         mine = [name for name in names if _REPORT.fullmatch(name)] + [self._name(name, salt) for name in older]
         return sum(name not in known for name in mine)
-
-
-def _draw(members: dict[str, object]) -> _Draw:
-    """As it was written; whatever else stands in its place is damage."""
-    report, person, epsilon, finished = (members[key] for key in ("report", "person", "epsilon", "finished"))
-    if not (isinstance(report, str) and isinstance(person, str) and isinstance(epsilon, str) and isinstance(finished, bool)):
-        raise TypeError
-    loss = Decimal(epsilon)
-    if not all(map(_REPORT.fullmatch, (report, person))) or not 0 < loss <= MOST_EPSILON or len(epsilon) > LONGEST_EPSILON:
-        raise ValueError
-    return _Draw(report, person, loss, finished)
 
 
 @contextlib.contextmanager

@@ -1,31 +1,70 @@
 """A device in a campaign that repeats: the rounds it drew, the permanent answer it keeps, one report a round.
 
-Standard library only; read it before you trust it. What a series keeps, each under a key of its own, each for good:
+Standard library only; read it before you trust it. What a series keeps:
 
     KEY:rounds   the numbers of the rounds in which this device takes part; drawn blindly, before anything is made
-    KEY          that the series has begun and is counted; in mode permanent, the noisy answer: a view and its noisy outputs
-    KEY:SLOT     the finished report of a round
+    KEY          from the first report on, everything: the rounds, in mode permanent the noisy answer, the report of every round
+                 that was made, and whether a collector has it; one text, which is replaced as a whole
 
-They are kept in this order, and the first of each stays. So a crash at any moment, a clock that goes back, or a program that
-starts again never leads to another choice of rounds, to a second permanent answer, or to two reports of a round.
+What counts lies under one key, so no part of it can be lost without the others: it is there as it was, or it is gone. Where it
+is gone, and the totals know that it was there, nothing is drawn anew. And it is replaced only by whoever has read what it
+replaces. So a crash at any moment, a clock that goes back, a program that starts again or several at once never lead to another
+choice of rounds, to a second permanent answer, or to two reports of a round.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import ID_BYTES, PREFIX, Report, pack
 from lopub.contract.schedule import Repeat, Schedule
-from lopub.device.keeping import ClientStore
+from lopub.device.keeping import SeriesStore
 from lopub.device.randomizing import inputs_of, mask_in, randomized
 from lopub.errors import ReportRejected, StoreError
 
 ROUND_BYTES = 2
-"""Of a round's number among those that are kept."""
-BEGUN = b"sampled"
-"""What mode sampled keeps at the start: it has no permanent answer."""
+"""Of a round's number among those that are kept before the first report."""
+FORMAT = 1
+WAITING, RECEIVED, REFUSED, WITHDRAWN = "waiting", "received", "refused", "withdrawn"
+"""What became of a report: nothing yet, or what a collector said of it last."""
+
+
+class MadeReport(NamedTuple):
+    """A report, and what became of it."""
+
+    report: Report
+    fate: str = WAITING
+
+
+@dataclass(frozen=True)
+class Kept:
+    """All that a series keeps from its first report on."""
+
+    rounds: tuple[int, ...]
+    """The numbers of the rounds that were drawn."""
+    answer: bytes = b""
+    """In mode permanent, the noisy answer: a view and its noisy outputs."""
+    made: tuple[MadeReport, ...] = ()
+    """In the order of their rounds."""
+
+    def of(self, slot: int) -> Report | None:
+        """The report of the round with this first day, if it was made."""
+        return next((made.report for made in self.made if made.report.slot == slot), None)
+
+    def with_made(self, new: MadeReport) -> "Kept":
+        """The same with a report; in the place of the one of its round, if there is one."""
+        others = [made for made in self.made if made.report.slot != new.report.slot]
+        return replace(self, made=tuple(sorted([*others, new], key=lambda made: made.report.slot)))
+
+    def to_bytes(self) -> bytes:
+        """As it is kept."""
+        reports = [{"bytes": made.report.to_bytes().hex(), "fate": made.fate} for made in self.made]
+        members = {"answer": self.answer.hex(), "format": FORMAT, "reports": reports, "rounds": self.rounds}
+        return json.dumps(members, indent=1, sort_keys=True).encode()
 
 
 @dataclass(frozen=True)
@@ -35,71 +74,115 @@ class Series:
     campaign: Campaign
     schedule: Schedule
     repeat: Repeat
-    store: ClientStore
+    store: SeriesStore
     key: str
 
     # ---- rounds
 
     def slots(self) -> tuple[int, ...]:
         """The first days of the rounds in which this device takes part; drawn and kept where they are not yet."""
-        found = self.known_slots()
-        if found is not None:
-            return found
-        if self.store.kept(self.key) is not None:
-            raise _lost("the rounds that were drawn")
-        drawn = b"".join(number.to_bytes(ROUND_BYTES) for number in self.repeat.draw(Randomness()))
-        return self._slots_of(self.store.keep(f"{self.key}:rounds", drawn))
+        return tuple(self.schedule.slots[number] for number in self._now(self.store.kept(self.key)).rounds)
 
-    def known_slots(self) -> tuple[int, ...] | None:
-        """The same; None where they are not drawn yet."""
+    def _drawn(self) -> tuple[int, ...]:
+        """The numbers of the rounds; of whichever process drew them first."""
         data = self.store.kept(f"{self.key}:rounds")
-        return None if data is None else self._slots_of(data)
+        if data is None:
+            drawn = b"".join(number.to_bytes(ROUND_BYTES) for number in self.repeat.draw(Randomness()))
+            data = self.store.keep(f"{self.key}:rounds", drawn)
+        rounds = tuple(int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES))
+        self._check_rounds(rounds)
+        return rounds
 
-    def _slots_of(self, data: bytes) -> tuple[int, ...]:
-        numbers = [int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES)]
+    def _check_rounds(self, numbers: Sequence[int]) -> None:
         rising = all(one < next_one for one, next_one in pairwise(numbers))
-        if len(data) != ROUND_BYTES * self.repeat.take_part or not rising or numbers[-1] >= self.repeat.rounds:
-            raise _lost("the rounds that were drawn")
-        return tuple(self.schedule.slots[number] for number in numbers)
+        if len(numbers) != self.repeat.take_part or not rising or not 0 <= numbers[0] <= numbers[-1] < self.repeat.rounds:
+            raise _lost("the rounds that it drew")
 
     # ---- reports
 
-    def report_key(self, slot: int) -> str:
-        """Under which the report of a round is kept."""
-        return f"{self.key}:{slot}"
-
-    def made(self) -> list[int]:
-        """The rounds, by their first days, of which a report is kept."""
-        return [slot for slot in self.known_slots() or () if self.store.kept(self.report_key(slot)) is not None]
+    def made(self) -> tuple[MadeReport, ...]:
+        """The reports that were made, in the order of their rounds, and what became of each."""
+        data = self.store.kept(self.key)
+        return self._now(data).made if data is not None or self.store.is_lost(self.key) else ()
 
     @property
     def has_begun(self) -> bool:
         """Whether it was counted, and, in mode permanent, has its answer."""
-        if self.store.kept(self.key) is not None:
-            return True
-        if self.made():
-            raise _lost("what was kept at its start")
-        return False
+        return bool(self.made())
 
     @property
     def needs_record(self) -> bool:
         """Whether a report is made of the answers, and not of a permanent one."""
         return not (self.repeat.is_permanent and self.has_begun)
 
-    def begin(self, candidates: Sequence[int]) -> None:
-        """Keep what is kept at the start, unless it is there already: in mode permanent, the noisy answer."""
-        if not self.has_begun:
-            permanent = self.repeat.is_permanent
-            self.store.keep(self.key, memorized(self.campaign, candidates, Randomness()) if permanent else BEGUN)
+    def report_of(self, slot: int) -> Report | None:
+        """The report of a round, if it was made."""
+        return self._now(self.store.kept(self.key)).of(slot)
 
-    def report(self, candidates: Sequence[int], slot: int) -> Report:
+    def make(self, candidates: Sequence[int], slot: int) -> Report:
+        """The report of this round, made and kept; or the one that another process kept first."""
+
+        def grown(kept: Kept) -> Kept:
+            if kept.of(slot) is not None:
+                return kept
+            if self.repeat.is_permanent and not kept.answer:
+                kept = replace(kept, answer=memorized(self.campaign, candidates, Randomness()))
+            return kept.with_made(MadeReport(self.report(kept, candidates, slot)))
+
+        return next(report for report, _ in self._replaced(grown).made if report.slot == slot)
+
+    def report(self, kept: Kept, candidates: Sequence[int], slot: int) -> Report:
         """A report of this round, with noise of its own; in mode permanent, over the answer that is kept."""
-        if not self.repeat.is_permanent:
-            return randomized(self.campaign, candidates, slot=slot, randomness=Randomness())
-        kept = self.store.kept(self.key)
-        if kept is None:
-            raise _lost("its permanent answer")
-        return refreshed(self.campaign, kept, slot=slot, randomness=Randomness())
+        if self.repeat.is_permanent:
+            return refreshed(self.campaign, kept.answer, slot=slot, randomness=Randomness())
+        return randomized(self.campaign, candidates, slot=slot, randomness=Randomness())
+
+    def tell(self, report: Report, fate: str) -> None:
+        """Keep what became of a report."""
+        self._replaced(lambda kept: kept.with_made(MadeReport(report, fate)))
+
+    # ---- what is kept
+
+    def _replaced(self, change: Callable[[Kept], Kept]) -> Kept:
+        """What is kept, changed; begun again from what another process has kept in the meantime, where one has."""
+        while True:
+            before = self.store.kept(self.key)
+            after = change(self._now(before))
+            data = after.to_bytes()
+            if data == before or self.store.exchange(self.key, before, data) == data:
+                return after
+
+    def _now(self, data: bytes | None) -> Kept:
+        """What is kept, or what a series begins with; refused where it was kept once, and is gone."""
+        if data is not None:
+            return self._read(data)
+        if self.store.is_lost(self.key):
+            raise _lost("what was kept of it")
+        return Kept(self._drawn())
+
+    def _read(self, data: bytes) -> Kept:
+        """As it was written; whatever else stands in its place is damage."""
+        try:
+            kept = json.loads(data)
+            if kept["format"] != FORMAT:
+                raise ValueError
+            rounds, answer = tuple(int(number) for number in kept["rounds"]), bytes.fromhex(kept["answer"])
+            reports = [(bytes.fromhex(one["bytes"]), str(one["fate"])) for one in kept["reports"]]
+            made = tuple(MadeReport(Report.from_bytes(report, self.campaign), fate) for report, fate in reports)
+            return self._checked(Kept(rounds, answer, made))
+        except (ValueError, KeyError, TypeError, RecursionError):  # ReportRejected is a ValueError, too
+            raise _lost("what was kept of it") from None
+
+    def _checked(self, kept: Kept) -> Kept:
+        """The same; ValueError where no series could have kept it."""
+        self._check_rounds(kept.rounds)
+        slots = [made.report.slot for made in kept.made]
+        own = {self.schedule.slots[number] for number in kept.rounds}
+        if not slots or slots != sorted(set(slots)) or not own.issuperset(slots):
+            raise ValueError
+        if self.repeat.is_permanent:
+            _as_report(self.campaign, kept.answer, slots[0])
+        return kept
 
 
 def memorized(campaign: Campaign, candidates: Sequence[int], randomness: Randomness) -> bytes:
@@ -130,6 +213,6 @@ def _as_report(campaign: Campaign, kept: bytes, slot: int) -> Report:
 
 def _lost(what: str) -> StoreError:
     return StoreError(
-        f"the store has reports of this series, but has lost or damaged {what}; restore it from a backup, because drawing it anew"
-        " would reveal more than was agreed to"
+        f"the store has a series of this campaign, but has lost or damaged {what}; restore it from a backup, because drawing it"
+        " anew would reveal more than was agreed to"
     )

@@ -11,7 +11,7 @@ from lopub.contract.attribute import Value
 from lopub.contract.binned import ABOVE, BELOW
 from lopub.contract.canonical import Json, Members, decimal_text
 from lopub.contract.dated import CYCLES, SPAN_TEXTS, moment
-from lopub.contract.schedule import SAMPLED, Schedule, day_at, repeat_from_json, repeats
+from lopub.contract.schedule import SAMPLED, Schedule, day_at, repeat_from_json
 from lopub.errors import CampaignError
 
 Object = dict[str, Json]
@@ -44,17 +44,15 @@ def long_field(field: Object, language: str, translations: Object, numbers: dict
 
 
 def long_terms(terms: Object, language: str, translations: Object) -> Object:
-    """The terms in their long form, translations aside."""
+    """The terms in their long form, translations and schedule aside."""
     long = dict(terms)
     for key in ("title", "description", "consent"):
         if isinstance(long.get(key), dict):
             long[key] = _in_languages(cast(Object, long[key]), language, translations, key)
-    if repeats(long):
-        long["schedule"] = _long_schedule(cast(Object, long["schedule"]))
     return long
 
 
-def _long_schedule(schedule: Object) -> Object:
+def long_schedule(schedule: Object) -> Object:
     """Rounds with their mode and their last day, which follows from the others."""
     long: Object = {**schedule, "repeat": {"mode": SAMPLED, **cast(Object, schedule["repeat"])}}
     if "closes" not in long and isinstance(opens := long.get("opens"), str):

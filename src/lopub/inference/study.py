@@ -358,8 +358,8 @@ def _refuse_several_rounds(data: ReportBatch | Counts) -> None:
     slots = slots_of(data) if isinstance(data, ReportBatch) else [data.slots]
     if any(each is None or each[0] != each[1] for each in slots):
         raise DomainError(
-            "these are reports of several rounds; choose one, with ReportBatch.of_round or `lopub publish --round`, or publish"
-            " all side by side with --all-rounds"
+            "these are reports of several rounds; choose one with --round (ReportBatch.of_round in Python), or put all of them"
+            " side by side with `lopub publish --all-rounds`"
         )
 
 

@@ -51,12 +51,11 @@ def fill_bernoulli_seeded(
     i = 0
     while i < len(result):
         left = min(pool, planes * (len(result) - i) + MOST_PLANES)
-        while left > 0:
-            fills = i < len(result) and left >= MOST_PLANES
+        while i < len(result) and left >= MOST_PLANES:
             ones = np.uint64(0)
             undecided = np.uint64(0xFFFFFFFFFFFFFFFF)
             rest = units
-            while left > 0 and (not fills or (undecided and rest)):
+            while undecided and rest:
                 drawn = a + b + counter
                 counter += np.uint64(1)
                 a = b ^ (b >> np.uint64(11))
@@ -67,9 +66,14 @@ def fill_bernoulli_seeded(
                     ones |= undecided & drawn
                 undecided &= ~drawn
                 rest <<= np.uint64(1)
-            if fills:
-                result[i] = ones
-                i += 1
+            result[i] = ones
+            i += 1
+        for _ in range(left):
+            drawn = a + b + counter
+            counter += np.uint64(1)
+            a = b ^ (b >> np.uint64(11))
+            b = c + (c << np.uint64(3))
+            c = ((c << np.uint64(24)) | (c >> np.uint64(40))) + drawn
     state[0], state[1], state[2], state[3] = a, b, c, counter
 
 

@@ -38,11 +38,13 @@ SECTIONS = {
 }
 
 
-def plan_page(plan: Plan, advised: Sequence[Advice], *, seed: int = 0, progress: Progress | None = None) -> bytes:
-    """The whole page."""
+def plan_page(
+    plan: Plan, advised: Sequence[Advice], *, seed: int = 0, progress: Progress | None = None, people: int | None = None
+) -> bytes:
+    """The whole page. people: how many there are, where those of the plan are the people of one round."""
     told = progress or silent
     told("drawing the page", 0, None)
-    return rendered("plan.html", TEMPLATES, "en", page=PlanPage(plan, tuple(advised), seed))
+    return rendered("plan.html", TEMPLATES, "en", page=PlanPage(plan, tuple(advised), seed, people))
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,8 @@ class PlanPage:
     plan: Plan
     advised: tuple[Advice, ...]
     seed: int
+    people: int | None = None
+    """How many there are, where the plan is for one round."""
 
     @property
     def links(self) -> list[tuple[str, str]]:

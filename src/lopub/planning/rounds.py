@@ -4,15 +4,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
-from lopub.contract.schedule import PERMANENT, Schedule
+from lopub.contract.schedule import PERMANENT, SAMPLED, Schedule
 from lopub.contract.terms import Terms
 from lopub.errors import CampaignError
-from lopub.forecast.outlook import outlook_of
+from lopub.forecast.outlook import Forecast, outlook_of
 from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.forecast.risk import MEAN_DEVIATION
@@ -22,6 +23,10 @@ TAKE_PART = (1, 2, 4)
 """In how many rounds a device may take part, side by side."""
 FRESH = Decimal("0.5")
 """Of lifetime epsilon, epsilon of one report over a permanent answer."""
+KEPT_MECHANISMS = ("direct", "unary")
+"""Those that can keep a permanent answer, and whose bits nobody has to choose."""
+MOST_KEPT_CELLS = 256
+"""Combined answers of all questions, up to which it is tried to randomize them as one: a kept one of many is a name."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +43,70 @@ class RoundOption:
     change_error: float
     least_change_error: float
     """If the same people take part in both rounds: smaller in mode permanent, whose noise is partly the same in both."""
+    is_own: bool
+    """Whether it is what the schedule itself says."""
+
+
+@dataclass(frozen=True)
+class KeptOption:
+    """One way to keep a permanent answer, and what to expect of a round."""
+
+    campaign: Campaign
+    forecast: Forecast
+
+    @property
+    def label(self) -> str:
+        """As a table says it."""
+        how = "jointly" if self.campaign.jointly else "separately"
+        return f"{self.campaign.mechanism.name}, {self.campaign.view}, {how}"
 
 
 def round_options(
-    domain: Domain, schedule: Schedule, *, people: int, lifetime_epsilon: float, population: Population
+    domain: Domain,
+    schedule: Schedule,
+    *,
+    people: int,
+    lifetime_epsilon: float,
+    population: Population,
+    kept: Campaign | None = None,
 ) -> Iterator[RoundOption]:
-    """Both modes side by side, for these people and this budget."""
+    """Both modes side by side, for these people and this budget; what the schedule itself says among them. kept: a campaign with
+    this budget that keeps a permanent answer; a usual one, whose reports have FRESH of the budget, unless given."""
     repeat, budget = schedule.repeat, Decimal(str(lifetime_epsilon))
     if repeat is None:
         raise CampaignError("schedule has no rounds to compare")
-    for take_part in (m for m in TAKE_PART if m <= repeat.rounds):
+    own = {repeat.take_part} if not repeat.is_permanent else set()
+    for take_part in sorted(own | {m for m in TAKE_PART if m <= repeat.rounds}):
         campaign = make_campaign(domain, Terms(name="sampled"), CampaignRequest(epsilon=budget / take_part))
-        n_reports = max(people * take_part // repeat.rounds, 1)
+        n_reports = max(replace(repeat, take_part=take_part).reports_a_round(people), 1)
         error = _share_error(campaign, n_reports, population)
         each = (campaign.epsilon, campaign.epsilon * take_part, n_reports, error, math.sqrt(2) * error, math.sqrt(2) * error)
-        yield RoundOption("sampled", take_part, *each)
-    always = replace(repeat, mode=PERMANENT, take_part=repeat.rounds)
-    terms = Terms(name="permanent", schedule=replace(schedule, repeat=always), min_reports=max(people, 100))
-    kept = make_campaign(domain, terms, CampaignRequest(epsilon=budget * FRESH, lifetime_epsilon=budget))
-    error = _share_error(kept, people, population)
-    least = math.sqrt(2 * _fresh_variance(kept, error, people))
-    yield RoundOption(PERMANENT, repeat.rounds, kept.epsilon, kept.lifetime_epsilon, people, error, math.sqrt(2) * error, least)
+        yield RoundOption(SAMPLED, take_part, *each, take_part in own)
+    own = {repeat.take_part} if repeat.is_permanent else set()
+    if kept is None:
+        always = replace(repeat, mode=PERMANENT, take_part=repeat.rounds)
+        terms = Terms(name="permanent", schedule=replace(schedule, repeat=always), min_reports=max(people, 100))
+        kept = make_campaign(domain, terms, CampaignRequest(epsilon=budget * FRESH, lifetime_epsilon=budget))
+    for take_part in sorted(own | {repeat.rounds}):
+        n_reports = max(replace(repeat, take_part=take_part).reports_a_round(people), 1)
+        error = _share_error(kept, n_reports, population)
+        errors = (error, math.sqrt(2) * error, math.sqrt(2 * _fresh_variance(kept, error, n_reports)))
+        yield RoundOption(PERMANENT, take_part, kept.epsilon, kept.lifetime_epsilon, n_reports, *errors, take_part in own)
+
+
+def kept_options(
+    domain: Domain, terms: Terms, *, people: int, epsilon: float, lifetime_epsilon: float, population: Population, goal: str
+) -> list[KeptOption]:
+    """Ways to keep a permanent answer, the best for this goal first. epsilon: of one report."""
+    if terms.repeat is None:
+        raise CampaignError("terms have no rounds to plan")
+    n_reports, found = max(terms.repeat.reports_a_round(people), 1), []
+    asked = CampaignRequest(epsilon=str(epsilon), lifetime_epsilon=str(lifetime_epsilon))
+    jointly = [False, True] if len(domain) > 1 and math.prod(domain.sizes) <= MOST_KEPT_CELLS else [None]
+    for mechanism, one in product(KEPT_MECHANISMS, jointly):
+        campaign = make_campaign(domain, terms, replace(asked, mechanism=mechanism, jointly=one))
+        found.append(KeptOption(campaign, outlook_of(campaign, population).at(n_reports)))
+    return sorted(found, key=lambda option: option.forecast.shares if goal == "shares" else option.forecast.pairs)
 
 
 def _share_error(campaign: Campaign, n_reports: int, population: Population) -> float:
@@ -70,8 +118,9 @@ def _share_error(campaign: Campaign, n_reports: int, population: Population) -> 
 def _fresh_variance(campaign: Campaign, error: float, people: int) -> float:
     """Of a share's variance, what is drawn anew in every round; on average over all attributes, answers evenly."""
     view = next(campaign.view.views(campaign.domain.sizes))
-    found = []
-    for channel, size in zip(campaign.channels(view), campaign.domain.sizes, strict=False):
+    channels, found = campaign.channels(view), []
+    for place, position in enumerate(view):
+        channel, size = channels[0 if campaign.jointly else place], campaign.domain.sizes[position]
         noise = max(error**2 - (1 / size) * (1 - 1 / size) / people, 0.0)
         found.append(noise * bulk_of(campaign.mechanism).fresh_share(channel, 1 / size, 1 / size))
     return float(np.mean(found))

@@ -152,7 +152,7 @@ def rounds_of(campaign: Campaign) -> tuple[Schedule, Repeat]:
     """The schedule of a campaign that repeats; refuses any other."""
     schedule = campaign.terms.schedule
     if schedule is None or schedule.repeat is None:
-        raise CampaignError(f"campaign {campaign.terms.name!r} has no rounds; publish it without --round and --all-rounds")
+        raise CampaignError(f"campaign {campaign.terms.name!r} has no rounds; leave out --round and --all-rounds")
     return schedule, schedule.repeat
 
 

@@ -7,13 +7,13 @@ looks compares that day with today.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, select, update
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import EPOCH, GRACE_DAYS
+from lopub.contract.schedule import EPOCH, GRACE_DAYS, day_of
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import campaigns, refusals, reports
 from lopub.service.store import ReportStore, today
@@ -42,12 +42,16 @@ class Entry:
             return self.closed_by_hand
         return self.closes if self.closes is not None and self.closes < self.clock() else None
 
-    def is_late(self, slot: int) -> bool:
-        """Whether the round of this slot ended longer ago than the days of grace, which are those of the campaign's close."""
-        schedule = self.campaign.terms.schedule
+    def untimely(self, slot: int) -> str:
+        """Why a report of a round does not come at its time, as a sentence; empty where it does. The days of grace are those of
+        the campaign's close."""
+        schedule, today = self.campaign.terms.schedule, self.clock()
         if schedule is None or schedule.repeat is None or self.closes is None:
-            return False
-        return self.clock() - schedule.last_day(slot) > self.closes - schedule.last_slot
+            return ""
+        if not schedule.has_begun(slot, today):
+            return f"the round from {day_of(slot)} has not begun; is the sender's clock right?"
+        over = schedule.is_over(slot, today, self.closes - schedule.last_slot)
+        return f"the round from {day_of(slot)} is over, and so are its days of grace" if over else ""
 
     @property
     def closed_on(self) -> date | None:
@@ -72,7 +76,7 @@ class Tally:
 
 
 def _day(slot: int | None) -> date | None:
-    return None if slot is None else EPOCH + timedelta(days=slot)
+    return None if slot is None else day_of(slot)
 
 
 def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:

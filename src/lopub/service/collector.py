@@ -72,6 +72,7 @@ class Collector:
     def remember(self, entry: Entry) -> Entry:
         """Keep a campaign at hand, in place of the one not used for longest where there are too many."""
         self._known[entry.campaign.id] = entry
+        self.metrics.met(entry.number, entry.campaign.terms)
         if len(self._known) > MOST_CAMPAIGNS:
             self._known.popitem(last=False)
         return entry
@@ -89,7 +90,7 @@ class Collector:
 
 
 def erase_overdue(store: ReportStore) -> None:
-    """Delete the reports of all campaigns whose retention is over, and log how many."""
+    """Delete the reports of all campaigns whose retention is over, and log that; not how many, which may be too few to show."""
     for entry in overdue(store):
-        n = erase(store, entry)
-        tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16], rows=n)
+        erase(store, entry)
+        tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16])

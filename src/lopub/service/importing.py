@@ -2,8 +2,10 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.progress import Progress, silent
@@ -43,10 +45,18 @@ def import_reports(
 
 def _submissions(entry: Entry, batches: Iterable[ReportBatch]) -> Iterable[Submission]:
     for batch in batches:
-        refused = batch.refused
+        batch, refused = _in_time(batch, entry)
         for start in range(0, max(1, len(batch)), GROUP_REPORTS):
             yield Submission(entry.number, _rows(batch[start : start + GROUP_REPORTS], entry.number), refused)
             refused = {}
+
+
+def _in_time(batch: ReportBatch, entry: Entry) -> tuple[ReportBatch, Mapping[Reason, int]]:
+    """The reports that come at the time of their rounds; and how many others are refused, for this or another reason."""
+    wrong = np.isin(batch.slots, [slot for slot in np.unique(batch.slots).tolist() if entry.untimely(slot)])
+    if not wrong.any():
+        return batch, batch.refused
+    return batch[~wrong], Counter(batch.refused) + Counter({Reason.SLOT: int(wrong.sum())})
 
 
 def _rows(batch: ReportBatch, number: int) -> list[StoredReport]:

@@ -71,6 +71,8 @@ class Written:
     n_accepted: int
     n_replayed: int
     refused: Mapping[Reason, int]
+    accepted: Mapping[tuple[int, int | None], int] = field(default_factory=dict)
+    """By campaign and slot, at least how many: where some of a group came again, nobody knows which."""
 
 
 class ReportStore(ABC):
@@ -263,4 +265,13 @@ def _written(
         for submission, outcome in zip(group, outcomes, strict=True)
         if not outcome.closed
     )
-    return Written(outcomes, n_accepted, n_kept - n_accepted, by_reason)
+    n_replayed = n_kept - n_accepted
+    came = Counter(
+        (row.campaign, row.slot)
+        for submission, outcome in zip(group, outcomes, strict=True)
+        if not outcome.closed
+        for place, row in enumerate(submission.rows)
+        if place not in outcome.refused
+    )
+    accepted = {name: n - n_replayed for name, n in came.items() if n > n_replayed}
+    return Written(outcomes, n_accepted, n_replayed, by_reason, accepted)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from lopub.contract.report import FRAMED_TYPE, Report, unframed
-from lopub.contract.schedule import day_of
 from lopub.errors import Reason, ReportRejected
 from lopub.files import members_once
 from lopub.service.campaigns import Entry
@@ -76,8 +75,8 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
 
 
 def _in_time(report: Report, entry: Entry) -> Report:
-    if entry.is_late(report.slot):
-        raise ReportRejected(Reason.SLOT, f"the round from {day_of(report.slot)} is over, and so are its days of grace")
+    if why := entry.untimely(report.slot):
+        raise ReportRejected(Reason.SLOT, why)
     return report
 
 

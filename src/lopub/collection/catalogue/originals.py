@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lopub.collection.catalogue.preparation import Prepared, as_brought, prepare_adult, prepare_retail
+from lopub.collection.catalogue.preparation import Prepared, as_brought, prepare_adult, prepare_nltcs, prepare_retail
 
 PACKING = 65_536
 """Bytes by which a packed file, or one with a long header, may be larger than what is in it."""
@@ -123,4 +123,21 @@ TPCE = PublicSource(
     " says, or bring tpce.csv.gz and tpce.domain.json with --from",
 )
 
-SOURCES = {source.name: source for source in (ADULT, RETAIL, TPCE)}
+NLTCS = PublicSource(
+    name="nltcs",
+    originals=(
+        Original(
+            name="Data4-coarse.dat", size=690_374, sha256="6e49f47f49449a45cf7436f19ece833bc9c91f9aff15f54f94ac7157a742fcab"
+        ),
+    ),
+    prepare=prepare_nltcs,
+    csv_sha256="fd50f2d4b1973f84fb0b5a0b06bdb4c361024ef05db63be8484650873b4fc14e",
+    domain_sha256="d51d066a0b2e8cf74ea8b9a55ea6f1d700d2d228e4d0670ecd967bd24fe3409d",
+    licence="the NLTCS data use agreement: pass copies on under it only, and destroy them on request",
+    citation="The NLTCS (National Long Term Care Study) is sponsored by the National Institute of Aging and conducted by the Duke"
+    " University Center for Demographic Studies under Grant No. U01AG007198",
+    instead="NLTCS comes under a data use agreement, so it is not downloaded: bring Data4-coarse.dat of the public repository"
+    " IoTDATALab/Python_LoPub with --from, see docs/datasets.md",
+)
+
+SOURCES = {source.name: source for source in (ADULT, RETAIL, TPCE, NLTCS)}

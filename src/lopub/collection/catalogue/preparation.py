@@ -116,6 +116,19 @@ def _presence(item: int, baskets: Sequence[frozenset[int]]) -> Column:
     return Column(name=f"item_{item}", kind="binary", told_by="labels", candidates=("absent", "present"), codes=codes)
 
 
+# ---- NLTCS
+
+
+def prepare_nltcs(original: bytes) -> Prepared:
+    """NLTCS: below a line with their number, the records as they are; a one says that a person cannot do an activity alone."""
+    records = [list(map(int, line.split(b","))) for line in original.splitlines()[1:]]
+    return _prepared("nltcs", [_ability(i, codes) for i, codes in enumerate(zip(*records, strict=True), start=1)])
+
+
+def _ability(number: int, codes: Sequence[int]) -> Column:
+    return Column(name=f"activity_{number}", kind="binary", told_by="labels", candidates=("able", "unable"), codes=codes)
+
+
 # ---- any
 
 

@@ -5,6 +5,7 @@ from lopub.collection.engines.choice import ENGINES, engine_of
 from lopub.collection.engines.file_source import FileSource, report_files
 from lopub.collection.engines.local import LocalEngine
 from lopub.collection.engines.once import count_source
+from lopub.collection.engines.one_round import OneRound
 from lopub.collection.engines.several import Several
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "FileSource",
     "Job",
     "LocalEngine",
+    "OneRound",
     "Partition",
     "Several",
     "Source",

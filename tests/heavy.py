@@ -278,6 +278,46 @@ def sets_of_every_size_with_hashed_attributes() -> bytes:
     return campaign(fields, listed([names[:n] for n in sizes]), {"name": "hashed", "odds": noise})
 
 
+def permanent(fields: list[Json], view: Json, mechanism: Json, **more: Json) -> bytes:
+    """In rounds over one permanent answer, of so many people that any view may be kept."""
+    schedule = {"opens": "2026-01-01", "closes": "2026-01-04", "repeat": REPEAT}
+    value = json.loads(campaign(fields, view, mechanism, **{"format": 2, "schedule": schedule, "min_reports": 10**9, **more}))
+    value["privacy"]["lifetime_epsilon"] = "0.000001"
+    return spelt(value)
+
+
+REPEAT: Json = {"every_days": 1, "mode": "permanent", "rounds": 4, "take_part": 4}
+
+
+def kept_odds(*n_blocks: int) -> Json:
+    return {**odds("direct", *n_blocks), "permanent": {str(n): str(2**40 + n) for n in n_blocks}}
+
+
+@heavy
+def permanent_answers_of_every_size() -> bytes:
+    """An epsilon for every number of candidates under every number of blocks."""
+    fields = [integer(f"{i:x}", 1 + i % 120) for i in range(4096)]
+    names, sizes = [f"{i:x}" for i in range(4096)], range(1, 511)
+    return permanent(fields, listed([names[:n] for n in sizes]), kept_odds(*sizes))
+
+
+@heavy
+def permanent_answers_of_as_many_sizes_as_may_be() -> bytes:
+    fields = [integer(f"{i:x}", 1 + i % 2) for i in range(4096)]
+    names, sizes = [f"{i:x}" for i in range(4096)], range(1, 511)
+    return permanent(fields, listed([names[:n] for n in sizes]), kept_odds(*sizes))
+
+
+@heavy
+def permanent_answers_over_blocks_of_a_thousand_sizes() -> bytes:
+    fields = [integer(f"{i:x}", i) for i in range(1, 600)]
+    names = [f"{i:x}" for i in range(1, 600)]
+    views = (
+        [[name] for name in names] + [[names[0], name] for name in names[424:]] + [[names[1], name] for name in names[340:590]]
+    )
+    return permanent(fields, listed(views), kept_odds(1), jointly=True)
+
+
 @heavy
 def noise_for_numbers_of_blocks_that_nobody_makes() -> bytes:
     return campaign(booleans(2), ALL, odds("direct", *range(1, 99_999)))

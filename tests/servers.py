@@ -74,8 +74,9 @@ class Running:
 def start_collector(address: str, *options: str, port: int = 0, environment: Mapping[str, str] | None = None) -> Running:
     """`lopub serve` on a database, ready for requests."""
     command = [sys.executable, "-m", "lopub", "serve", "--database", address, "--port", str(port), *options]
+    alone = {"LOPUB_CONSOLE": ""}
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})}
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **alone, **(environment or {})}
     )
     assert process.stdout is not None and process.stderr is not None
     line = process.stdout.readline()

@@ -2,13 +2,14 @@
 //
 //   node build.mjs                 into the Python package, where it is committed
 //   node build.mjs --out FOLDER    elsewhere
+//   node build.mjs --package       into dist, for npm, with the licence
 //   node build.mjs --testing FILE  the build for tests, whose random bytes are handed in; never shipped
 //   node build.mjs --assigned      writes src/assigned.ts from the golden vectors
 //
 // The same sources and lock file give the same bytes.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -17,7 +18,14 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 const shared = { absWorkingDir: here, bundle: true, target: "es2022", charset: "ascii", legalComments: "none", logLevel: "warning", write: false };
-const banner = { js: "/* lopub client, Apache-2.0: the same bytes as `npm run build` in clients/js gives */" };
+const banner = { js: "/* lopub client, Apache-2.0 */" };
+
+/** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
+const INTERNAL = [
+  "areFew", "canDraw", "checkQuestionnaire", "covers", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isWhole",
+  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "refresh", "refreshed", "remembered", "randomized", "settled", "weights", "worst",
+];
+const mangleProps = new RegExp(`^(_.*|${INTERNAL.join("|")})$`);
 
 const option = (name) => {
   const at = process.argv.indexOf(name);
@@ -27,10 +35,9 @@ const option = (name) => {
 async function ship(folder) {
   mkdirSync(folder, { recursive: true });
   const integrity = {};
-  for (const [name, format] of [["lopub.mjs", "esm"], ["lopub.js", "iife"]]) {
+  for (const [name, format, entry] of [["lopub.mjs", "esm", "src/index.ts"], ["lopub.js", "iife", "src/classic.ts"]]) {
     const { outputFiles } = await build({
-      ...shared, banner, format, globalName: "lopub", entryPoints: ["src/index.ts"], outfile: join(folder, name),
-      minify: true, mangleProps: /^_/, sourcemap: true, sourceRoot: "clients/js", sourcesContent: true,
+      ...shared, banner, format, entryPoints: [entry], outfile: join(folder, name), minify: true, mangleProps, sourcemap: true, sourceRoot: "clients/js", sourcesContent: true,
     });
     for (const { path, text } of outputFiles) {
       writeFileSync(path, path.endsWith(".map") ? mapWithin(text) : text);
@@ -55,18 +62,16 @@ async function testing(file) {
 }
 
 function assigned() {
-  const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ$_", file = join(here, "src/assigned.ts");
+  const file = join(here, "src/assigned.ts"), [head] = readFileSync(file, "utf8").split("export const ASSIGNED"), digits = JSON.parse(/".*"/.exec(head)[0]);
   const runs = JSON.parse(readFileSync(join(root, "tests/golden/vectors.json"), "utf8")).assigned.map((run) => run.split("-").map((n) => parseInt(n, 16)));
-  let last = 0, packed = "";
-  for (const bound of runs.flatMap(([first, end = first]) => [first, end + 1])) {
-    let n = bound - last;
-    for (last = bound; n >= 32; n = n >> 5) packed += digits[32 + (n % 32)];
-    packed += digits[n];
-  }
-  const [head] = readFileSync(file, "utf8").split("export");
-  writeFileSync(file, `${head}export const ASSIGNED =\n  "${packed}";\n`);
+  const ends = runs.map(([first, end = first]) => end + 1), numbers = [...runs.map(([first], i) => first - (ends[i - 1] ?? 0)), ...runs.map(([first], i) => ends[i] - first)];
+  const spelt = (n) => (n < 60 ? digits[n] : spelt(Math.floor((n - 60) / 8)) + digits[60 + ((n - 60) % 8)]);
+  writeFileSync(file, `${head}export const ASSIGNED =\n  ${JSON.stringify(numbers.map(spelt).join(""))};\n`);
 }
 
 if (option("--testing") !== undefined) await testing(resolve(option("--testing")));
 else if (option("--assigned") !== undefined) assigned();
-else await ship(resolve(option("--out") ?? join(root, "src/lopub/pages/client")));
+else if (option("--package") !== undefined) {
+  await ship(join(here, "dist"));
+  copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"));
+} else await ship(resolve(option("--out") ?? join(root, "src/lopub/pages/client")));

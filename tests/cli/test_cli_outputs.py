@@ -23,6 +23,7 @@ COMMANDS = {
     "draft new": (),
     "draft from-xlsform": ("form.xlsx",),
     "export": ("reports.parquet",),
+    "page": ("campaign.json", "--collector", "https://collector.example"),
 }
 """What else each needs; none of these files is there, so a command that looked at them first would say so."""
 INSIDE = {"demo": "campaign.json", "data": "retail/retail.csv.gz", "reproduce": "reproduction.md"}

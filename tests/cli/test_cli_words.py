@@ -14,6 +14,7 @@ COMMANDS = all_commands()
 WITHOUT_JSON = {
     "demo": "tells a story to a person, and its files are there to be read by programs",
     "serve": "runs until it is stopped; its log and its HTTP interface are for programs",
+    "worker": "runs until it is stopped; its log, and the jobs in the database, are for programs",
 }
 ALIKE = {"--json", "--force", "--domain", "--margin", "--grace-days"}
 """Options that mean the same wherever they are, and so have the same help."""
@@ -63,7 +64,7 @@ def test_help_says_what_a_command_does_and_has_an_example_and_a_page(name: str):
     text = " ".join((COMMANDS[name].help or "").split())
     assert re.match(r"[A-Z].*?[.:]( |$)", text)
     assert f"Example: `lopub {name}" in text
-    pages = re.findall(r"docs/\w+\.md", text.partition("More: ")[2])
+    pages = re.findall(r"docs/[\w-]+\.md", text.partition("More: ")[2])
     assert pages and all((ROOT / page).is_file() for page in pages)
 
 

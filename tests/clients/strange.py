@@ -3,12 +3,14 @@
 import json
 import random
 from contextlib import suppress
+from datetime import date, timedelta
 from typing import Any
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.canonical import Members
 from lopub.contract.domain import Domain
 from lopub.contract.fields import domain_from_json
+from lopub.contract.schedule import Repeat, Schedule
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.errors import CampaignError, DomainError
@@ -146,9 +148,10 @@ def answers(rng: random.Random, asked: Json) -> Json:
     return day if kind == "date" else f"{day}T{rng.randint(0, 23):02}:15"
 
 
-def rule(rng: random.Random, domain: Domain) -> ViewRule:
+def rule(rng: random.Random, domain: Domain, kept: bool) -> ViewRule:
+    """kept: one that mode permanent takes."""
     d = len(domain)
-    kind = rng.choice(["all", "sample", "fill", "listed"])
+    kind = rng.choice(["all", "listed", *([] if kept else ["sample", "fill"])])
     if kind == "sample":
         return Sample(rng.randint(1, d))
     if kind == "fill" and d > 1:
@@ -174,12 +177,36 @@ def campaign(rng: random.Random) -> tuple[Campaign, list[Json]]:
                 else {"epsilon": rng.choice([0.5, 2, "3.3", 12, 60])}
             )
             filters = {"n_bits": rng.choice([16, 40]), "n_hashes": rng.choice([2, 3])} if mechanism == "bloom" else {}
-            wish = CampaignRequest(mechanism=mechanism, view=rule(rng, domain), jointly=rng.random() < 0.5, **noise, **filters)
-            return make_campaign(domain, terms(rng, domain), wish), fields
+            when = schedule(rng, mechanism)
+            kept = when is not None and when.repeat is not None and when.repeat.is_permanent
+            if kept:
+                noise = {"epsilon": rng.choice([0.5, "1.1"]), "lifetime_epsilon": rng.choice([2, "3.3", 40])}
+            view, jointly = rule(rng, domain, kept), rng.random() < 0.5
+            wish = CampaignRequest(mechanism=mechanism, view=view, jointly=jointly, **noise, **filters)
+            return make_campaign(domain, terms(rng, when), wish), fields
 
 
-def terms(rng: random.Random, domain: Domain) -> Terms:
-    return Terms(name="strange", title=rng.choice(["", "Ünïcode"]), retention_days=rng.choice([0, 30]))
+def schedule(rng: random.Random, mechanism: str) -> Schedule | None:
+    """None, some days, or rounds of a mode that the mechanism takes."""
+    opens = date(rng.choice([1970, 2026, 2400]), rng.randint(1, 12), rng.randint(1, 28))
+    draw = rng.random()
+    if draw < 0.5:
+        return None
+    if draw < 0.6:
+        return Schedule(opens=opens, closes=opens + timedelta(days=rng.randint(0, 400)))
+    rounds = rng.choice([2, 3, 12, 300, 4096])
+    modes = ["sampled"] + ["permanent"] * 2 * (mechanism in ("bloom", "unary", "direct"))
+    take_part = rng.choice([1, 2, rounds])
+    return Schedule.in_rounds(
+        opens, Repeat(every_days=rng.choice([1, 7, 30, 366]), rounds=rounds, take_part=take_part, mode=rng.choice(modes))
+    )
+
+
+def terms(rng: random.Random, when: Schedule | None) -> Terms:
+    least = rng.choice([1, 100, 1500])
+    return Terms(
+        name="strange", title=rng.choice(["", "Ünïcode"]), retention_days=rng.choice([0, 30]), schedule=when, min_reports=least
+    )
 
 
 def record(rng: random.Random, fields: list[Json]) -> Json:
@@ -262,4 +289,4 @@ def change(rng: random.Random, holder: Json, key: Json) -> None:
     elif way == "near" and isinstance(value, str):
         holder[key] = value + rng.choice(["0", " ", "x", ".0"])
     else:
-        holder[key] = "weekly" if key == "repeat" else rng.choice(SCALARS)  # rounds have rules of their own
+        holder[key] = rng.choice(SCALARS)

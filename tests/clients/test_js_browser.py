@@ -1,16 +1,23 @@
 """The client in Chromium: golden vectors, its database, and sending to a collector that loses answers."""
 
+import hashlib
 import json
 import shutil
 import threading
 from collections.abc import Iterator
+from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from javascript import FOLDER, ROOT, SHIPPED, build_for_tests, needs_node
+from test_js_laws import FULL, MUTANTS, TWO_RECORDS, WISHES, in_the_gate, mutant
 
+import heavy
 import laws
+from lopub import AllAttributes, CampaignRequest, Repeat, Schedule, Terms, make_campaign
+from lopub.contract.campaign import Campaign
 from lopub.contract.report import Report, unframed
 from lopub.contract.view import Sample
 
@@ -23,6 +30,18 @@ pytestmark = [
 ]
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync")
 CAMPAIGN = laws.small_campaign(2, 3, epsilon=2, mechanism="direct", view=Sample(1), jointly=True)
+CODED = heavy.with_true_claim(heavy.campaign([heavy.integer("n", 20_000)], heavy.ALL, heavy.filters(4096, 4, 1)))
+"""A campaign whose codes take longer than a frame to derive."""
+WEEKS = make_campaign(
+    CAMPAIGN.domain,
+    Terms(
+        name="weeks",
+        schedule=Schedule.in_rounds(date(2026, 1, 5), Repeat(every_days=7, rounds=4, take_part=4, mode="permanent")),
+        min_reports=100,
+    ),
+    CampaignRequest(epsilon=1, lifetime_epsilon=2, mechanism="unary", view=AllAttributes()),
+)
+"""In each of four weeks, over one permanent answer."""
 RECORD, OTHER = {"a": "1", "b": "2"}, {"a": "0", "b": "0"}
 
 
@@ -37,12 +56,13 @@ class Collector(BaseHTTPRequestHandler):
             "/testing.js": build_for_tests(),
             "/golden.js": FOLDER / "test" / "golden.mjs",
         }
-        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires")}
+        files |= {f"/{name}.json": ROOT / "tests" / "golden" / f"{name}.json" for name in ("vectors", "questionnaires", "rounds")}
         body = b"<!doctype html><meta charset=utf-8><title>test</title><script src=/lopub.js></script>"
         if self.path in files:
             body = files[self.path].read_bytes()
-        elif self.path == f"/campaigns/{CAMPAIGN.id}":
-            body = CAMPAIGN.canonical_bytes
+        for data in (CAMPAIGN.canonical_bytes, WEEKS.canonical_bytes, CODED):
+            if self.path == f"/campaigns/{hashlib.sha256(data).hexdigest()}":
+                body = data
         kind = (
             "text/html"
             if self.path[:2] in ("/", "/?")
@@ -96,7 +116,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    driver.set_script_timeout(120)
+    driver.set_script_timeout(600)
     yield driver
     driver.quit()
 
@@ -119,12 +139,69 @@ def test_every_golden_vector_comes_out_in_chromium(browser, collector):
         browser,
         """for (const src of ["/testing.js", "/golden.js"]) await new Promise((loaded) => {
              document.head.append(Object.assign(document.createElement("script"), { src, onload: loaded })); });
-           const files = await Promise.all(["vectors", "questionnaires"].map((name) =>
+           const files = await Promise.all(["vectors", "questionnaires", "rounds"].map((name) =>
              fetch(`/${name}.json`).then((found) => found.json())));
            return checkGolden(lopubTesting, ...files);""",
     )
     assert said["value"]["failures"] == []
-    assert said["value"]["counts"]["reports"] > 370
+    assert said["value"]["counts"]["reports"] > 410
+
+
+def test_the_page_stays_alive_while_codes_are_derived(browser, collector):
+    browser.get(f"{collector[0]}/")
+    said = run(
+        browser,
+        """let beats = 0;
+        const bytes = new Uint8Array(await (await fetch(given[0])).arrayBuffer());
+        const loading = lopub.Campaign.load(bytes).then(({ epsilon }) => epsilon);
+        const beat = setInterval(() => beats++);
+        const epsilon = await loading;
+        clearInterval(beat);
+        return [epsilon, beats]""",
+        f"{collector[0]}/campaigns/{hashlib.sha256(CODED).hexdigest()}",
+    )["value"]
+    assert said[0] == "8.788899"
+    assert said[1] >= 3
+
+
+def encoder(browser: Any, address: str, bundle: Path) -> laws.Encoder:
+    """Reports that a bundle makes in Chromium, each of a new respondent."""
+
+    def encode(campaign: Campaign, record: laws.Record, n: int) -> list[bytes]:
+        browser.get(f"{address}/")
+        browser.execute_script(bundle.read_text())
+        answers = {attribute.name: attribute.candidates[i] for attribute, i in zip(campaign.domain, record, strict=True)}
+        made = []
+        for start in range(0, n, A_TURN):
+            given = campaign.canonical_bytes.decode(), answers, min(A_TURN, n - start)
+            said = run(
+                browser,
+                """const campaign = lopub.Campaign.fromBytes(new TextEncoder().encode(given[0])), all = [];
+                const someone = () => new lopub.Client(campaign, { store: new lopub.MemoryStore() });
+                for (let i = 0; i < given[2]; i++) all.push(hex((await someone().encode(given[1])).toBytes()));
+                return all.join(" ")""",
+                *given,
+            )
+            made += [bytes.fromhex(digits) for digits in said["value"].split()]
+        return made
+
+    return encode
+
+
+A_TURN = 20_000
+"""Reports that are made before a script hands them over."""
+
+
+@pytest.mark.parametrize("name", in_the_gate(WISHES, ("direct",)))
+def test_the_bundle_obeys_its_law_in_chromium(name, browser, collector):
+    campaign, n = laws.small_campaign(2, 3, **WISHES[name]), 1_000_000 if FULL else None
+    assert laws.violations(encoder(browser, collector[0], SHIPPED / "lopub.js"), campaign, records=TWO_RECORDS, n=n) == []
+
+
+@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("direct",)))
+def test_a_bundle_that_is_a_little_wrong_is_caught_in_chromium(name, browser, collector, tmp_path):
+    campaign, bundle = laws.small_campaign(2, 3, **WISHES[name]), mutant(name, tmp_path) / "lopub.js"
+    assert laws.violations(encoder(browser, collector[0], bundle), campaign, records=TWO_RECORDS) != []
 
 
 def test_a_report_outlives_a_reload_whatever_is_answered_then(browser, collector):
@@ -152,6 +229,30 @@ def test_two_tabs_that_encode_at_once_keep_one_report(browser, collector):
         RECORD,
     )["value"]
     assert len(set(made)) == 1
+
+
+def test_a_series_outlives_a_reload_and_tabs_that_begin_it_at_once(browser, collector):
+    url = f"{collector[0]}/campaigns/{WEEKS.id}"
+    begin = (
+        LOAD
+        + 'Date.now = () => Date.UTC(2026, 0, given[2]); const made = () => new lopub.Client(campaign, { respondent: "weekly" });'
+    )
+    encode = (
+        begin
+        + """const each = await Promise.all([...Array(8)].map(async () => hex((await made().encode(given[1])).toBytes())));
+        return [[...new Set(each)], await made().due() ?? null, await made().needsRecord(), await made().spent()]"""
+    )
+    said = []
+    for day, record in ((6, RECORD), (11, OTHER), (12, OTHER)):
+        browser.get(f"{collector[0]}/?{day}")
+        assert run(browser, begin + "return made().due()", url, None, day)["value"] == {6: "2026-01-05", 12: "2026-01-12"}.get(
+            day
+        )
+        said.append(run(browser, encode, url, record, day)["value"])
+    assert [len(reports) for reports, *_ in said] == [1, 1, 1]
+    assert said[0] == said[1] != said[2]
+    assert all(rest == [None, False, "2.000000"] for _, *rest in said)
+    assert [Report.from_bytes(bytes.fromhex(reports[0]), WEEKS).slot for reports, *_ in said] == [20458, 20458, 20465]
 
 
 def test_the_same_bytes_are_sent_until_they_are_acknowledged(browser, collector):
@@ -219,7 +320,9 @@ def test_the_database_holds_no_answer(browser, collector):
             result.continue(); }; }; })""",
     )["value"]
     names = {key for key, _ in kept}
-    assert "draws" in names and all(key == "draws" or key.startswith(f"report {CAMPAIGN.id}-") for key in names)
+    assert "draws" in names and all(
+        key == "draws" or key.startswith((f"report {CAMPAIGN.id}-", f"report {WEEKS.id}-")) for key in names
+    )
     draws = next(value for key, value in kept if key == "draws")
     assert all(set(draw) == {"key", "person", "loss", "finished"} for draw in draws)
     assert json.dumps(kept).count("sender") == 0

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 from javascript import FOLDER, ROOT, SHIPPED, needs_node, node
 
-MOST_GZIPPED = 16_384
-"""Bytes of either bundle. The aim is 12,000; the table of Unicode 14.0 and the checks of hostile campaigns stand in its way."""
+MOST_GZIPPED = 16_896
+"""Bytes of either bundle. The aim is 12,288; docs/browser.md says what takes how much."""
 BUNDLES = ("lopub.mjs", "lopub.js")
 
 

@@ -27,7 +27,7 @@ WISHES: dict[str, dict[str, object]] = {
     "hashed": {"epsilon": "1.5", "mechanism": "hashed", "view": Fill(6), "jointly": True},
 }
 MUTANTS = {
-    "unary symmetric": ("randomness.change(payload, at, this.width, ", "randomness.change(payload, at, this.width - 1, "),
+    "unary symmetric": ("randomness.change(payload, at, width, ", "randomness.change(payload, at, width - 1, "),
     "unary optimized": ("const coin = randomness.below(2n)", "const coin = randomness.below(3n)"),
     "subset": ("< w * odds;", "< w * odds + BIG_UNIT;"),
     "direct": ("drawn < 0n", "drawn < BIG_UNIT / 2n"),
@@ -55,14 +55,20 @@ def test_the_bundle_obeys_its_law(name, tmp_path):
     assert laws.violations(partial(encode, tmp_path, SHIPPED / "lopub.mjs"), campaign, records=TWO_RECORDS, n=n) == []
 
 
-@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("unary symmetric", "direct")))
-def test_a_bundle_that_is_a_little_wrong_is_caught(name, tmp_path):
+def mutant(name: str, folder: Path) -> Path:
+    """The folder of a bundle that is a little wrong."""
     right, wrong = MUTANTS[name]
-    shutil.copytree(FOLDER, tmp_path / "js", ignore=shutil.ignore_patterns("node_modules"))
-    (tmp_path / "js" / "node_modules").symlink_to(FOLDER / "node_modules")
-    source = tmp_path / "js" / "src" / "mechanisms.ts"
+    shutil.copytree(FOLDER, folder / "js", ignore=shutil.ignore_patterns("node_modules"))
+    (folder / "js" / "node_modules").symlink_to(FOLDER / "node_modules")
+    source = folder / "js" / "src" / "mechanisms.ts"
     assert source.read_text().count(right) >= 1
     source.write_text(source.read_text().replace(right, wrong))
-    node(tmp_path / "js" / "build.mjs", "--out", tmp_path / "built")
+    node(folder / "js" / "build.mjs", "--out", folder / "built")
+    return folder / "built"
+
+
+@pytest.mark.parametrize("name", in_the_gate(MUTANTS, ("unary symmetric", "direct")))
+def test_a_bundle_that_is_a_little_wrong_is_caught(name, tmp_path):
     campaign = laws.small_campaign(2, 3, **WISHES[name])
-    assert laws.violations(partial(encode, tmp_path, tmp_path / "built" / "lopub.mjs"), campaign, records=TWO_RECORDS) != []
+    wrong = partial(encode, tmp_path, mutant(name, tmp_path) / "lopub.mjs")
+    assert laws.violations(wrong, campaign, records=TWO_RECORDS) != []

@@ -50,7 +50,11 @@ def test_the_first_run_runs(folder: Path):
     before, backup, after = script.partition("lopub backup")
     use_app = f"URL=http://127.0.0.1:{port}/campaigns/$ID python app.py\n"
     script = f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{before}{use_app}{backup}{after}"
-    environment = os.environ | {"HOME": str(folder), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "HOME": str(folder),
+        "LOPUB_CONSOLE": "",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     command = ["bash", "-e", "-c", script]
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert result.returncode == 0, result.stderr
@@ -123,3 +127,46 @@ def test_one_percent_of_chosen_views_is_noticed_wherever_views_are_drawn_in_pair
     told = {row["warned"] for row in rows() if row["view"] == "sample:2" and row["fake_share"] in ("0.01", "0.05")}
     assert told == {"True"}
     assert {row["warned"] for row in rows() if row["view"] == "all"} == {"False"}
+
+
+# ---- the HTTP interface
+
+HTTP = (ROOT / "docs" / "http.md").read_text()
+
+
+@pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum")
+def test_every_command_of_the_page_on_http_runs(folder: Path):
+    pytest.importorskip("fastapi")
+    from lopub import Campaign, Client, MemoryStore
+    from lopub.contract.report import base64url
+    from servers import running_collector
+
+    campaign = Campaign.load(folder / "campaign.json")
+    report = Client(campaign, store=MemoryStore()).encode({"gender": "F", "education": "master", "age": 35})
+    (folder / "report.json").write_text(report.to_json())
+    with running_collector(f"sqlite:///{folder}/lopub.db") as running:
+        script = block(HTTP, "sh", "COLLECTOR=").replace("8000", str(running.port))
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environment = os.environ | {"PATH": path, "REPORT": base64url(report.id)}
+        command = ["bash", "-e", "-o", "pipefail", "-c", script]
+        result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    assert result.returncode == 0, result.stderr
+    assert f"{campaign.id}  -" in result.stdout  # the hash of what was fetched
+    assert '"received": 1' in result.stdout or '"received":1' in result.stdout
+    assert '"open":false' in result.stdout
+    assert "lopub_withdrawals_total 1" in result.stdout
+
+
+def test_the_page_on_http_and_the_collectors_own_name_every_route(tmp_path: Path):
+    from servers import running_collector
+
+    with running_collector(f"sqlite:///{tmp_path}/lopub.db") as running:
+        paths = running.ask("GET", "/openapi.json").json["paths"]
+        shown = running.ask("GET", "/docs").body.decode()
+        front = running.ask("GET", "/")
+    for path, methods in paths.items():
+        for method in methods:
+            assert f"`{method.upper()} {path}`" in HTTP
+            assert f"<code>{method.upper()} {path}</code>" in shown
+    assert front.status == 200 and b'href="/docs"' in front.body
+    assert "default-src 'none'" in front.headers["content-security-policy"]

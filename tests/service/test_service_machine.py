@@ -186,7 +186,7 @@ class Collecting(RuleBasedStateMachine):
     @precondition(lambda self: len(self.counted) > N_PEOPLE // 3)
     @rule()
     def close(self) -> None:
-        answer = self.ask("close", "POST", "/close")
+        answer = self.ask("close", "POST", "/close", json.dumps({"id": self.campaign.id}).encode())
         assert (answer.status, answer.json["open"]) == (200, False)
         self.closed = True
 

@@ -1,7 +1,9 @@
 """Management over real HTTP: campaigns, tokens, counts, operations; and the description of it all."""
 
 import hashlib
+import json
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import sqlalchemy
 
 import people
 from lopub.contract.report import FRAMED_TYPE, base64url, framed
+from lopub.contract.schedule import EPOCH
 from lopub.service.backup import backup
 from lopub.service.campaigns import close_campaign
 from lopub.service.database import store_at
@@ -65,9 +68,13 @@ def test_a_campaign_lives_from_its_opening_to_its_close(collector: Running):
     counts = collector.ask("GET", f"{path}/counts", **manage).json
     assert (counts["reports"], counts["refused"], counts["withdrawn"]) == (4, {"length": 1}, 0)
     assert sum(each["reports"] for each in counts["slots"]) == 4
-    closed = collector.ask("POST", f"{path}/close", **manage)
+    assert all(date.fromisoformat(each["day"]).toordinal() - EPOCH.toordinal() == each["slot"] for each in counts["slots"])
+    typed = json.dumps({"id": CAMPAIGN.id})
+    for wrong in (b"", b"{", b'{"id": 1}', json.dumps({"id": CAMPAIGN.id[:16]}).encode(), json.dumps({"id": "0" * 64}).encode()):
+        assert_problem(collector.ask("POST", f"{path}/close", wrong, **manage), 422, "wrong-campaign", "closing cannot be undone")
+    closed = collector.ask("POST", f"{path}/close", typed, **manage)
     assert (closed.status, closed.json["open"]) == (200, False)
-    assert collector.ask("POST", f"{path}/close", **manage).json == closed.json
+    assert collector.ask("POST", f"{path}/close", typed, **manage).json == closed.json
     assert_problem(put(collector, **manage), 409, "closed", "is closed")
     late = collector.ask("POST", f"{path}/reports", framed(data), Content_Type=FRAMED_TYPE)
     assert_problem(late, 409, "closed", "is closed")

@@ -19,6 +19,7 @@ from lopub.service.backup import backup, restore
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, overdue, tally, withdraw
 from lopub.service.collector import erase_overdue
 from lopub.service.database import store_at
+from lopub.service.rows import FIRST, metadata
 from lopub.service.settings import CollectorSettings
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import ReportStore, StoredReport, Submission, today
@@ -162,6 +163,8 @@ def older_schema(database: str) -> None:
     engine = sqlalchemy.create_engine(database.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as connection:
         connection.execute(sqlalchemy.text("ALTER TABLE campaigns DROP COLUMN closes"))
+        for table in set(metadata.tables) - FIRST:
+            connection.execute(sqlalchemy.text(f"DROP TABLE {table}"))
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0001'"))
     engine.dispose()
 

@@ -39,8 +39,11 @@ export function logUp(n: bigint, d: bigint): Loss {
   return loss;
 }
 
-/** The loss of one bit that is changed with probability c / UNIT. */
-export const flipLoss = (units: number): Loss => logUp(BigInt(UNIT - units), BigInt(units));
+/** The loss of one bit that is changed with probability c / UNIT; below: by a permanent layer, too, so that one of the two changes it, and not both. */
+export function flipLoss(units: bigint, below = 0n): Loss {
+  const change = units * (BIG_UNIT - below) + below * (BIG_UNIT - units);
+  return logUp(BIG_UNIT * BIG_UNIT - change, change);
+}
 
 /** With six decimals, rounded up: what is claimed and shown. */
 export function decimalUp(loss: Loss): string {
@@ -48,21 +51,9 @@ export function decimalUp(loss: Loss): string {
   return `${millionths / 1000000n}.${String(millionths % 1000000n).padStart(6, "0")}`;
 }
 
-/** A cap as the very number that was given, a fraction: of a double, all its digits. */
-export type Cap = readonly [bigint, bigint];
-
-export function exactCap(cap: number | string, name: string): Cap {
-  let fraction: Cap | undefined;
-  if (typeof cap === "number" && cap > 0 && cap < Infinity) {
-    let whole = cap, below = 1n;
-    for (; whole % 1; whole *= 2) below *= 2n;
-    fraction = [BigInt(whole), below];
-  }
-  const found = typeof cap === "string" ? /^(\d+)(?:\.(\d+))?$/.exec(cap) : null;
-  if (found) fraction = [BigInt(found[1] + (found[2] ?? "")), 10n ** BigInt((found[2] ?? "").length)];
-  if (!fraction || !fraction[0]) throw new CampaignError(`${name} must be a number above 0`);
-  return fraction;
+/** A cap, rounded down to such units: a loss is above the one just where it is above the other. A double counts with all its digits. */
+export function exactCap(cap: number | string, name: string): Loss {
+  const [, whole, decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(cap as string) ?? [];
+  if (typeof cap === "number" ? !(cap > 0) || cap === Infinity : !+(whole + decimals)) throw new CampaignError(`${name} must be a number above 0`);
+  return typeof cap === "number" ? BigInt(Math.floor(Math.min(cap, 1e99) * 2 ** 512)) : (BigInt(whole + decimals) << PLACES) / 10n ** BigInt(decimals.length);
 }
-
-/** Whether a loss passes a cap; an equal one does not. */
-export const isAbove = (loss: Loss, [n, d]: Cap): boolean => loss * d > n << PLACES;

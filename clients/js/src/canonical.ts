@@ -1,145 +1,118 @@
-// Canonical JSON (section 2 of the format). JSON.parse hides members that come twice and takes 1.0 for 1, so what lies outside of
-// texts is looked at, too.
+// Canonical JSON (section 2 of the format), and reading a campaign's members. JSON.parse hides members that come twice and takes 1.0
+// for 1, so what lies outside of texts is looked at, too.
 
 import { CampaignError, type CampaignRefusal } from "./errors";
+import { Most } from "./limits";
 import { byCodePoints, isKnown } from "./texts";
 
 export type Json = string | number | boolean | Json[] | { [key: string]: Json };
+/** An object that is being read, and how many of its members were. */
+export interface Members {
+  readonly value: { readonly [key: string]: Json };
+  taken: number;
+}
 
-const DEEPEST = 16;
 
-export function refuse(reason: CampaignRefusal): never {
-  throw new CampaignError(`this campaign is refused (${reason}); ask its maker for a right one`, reason);
+// ---- refusing: a campaign is read at once, in the steps of section 3.10
+
+let step: CampaignRefusal;
+let isSpeltRight: boolean;
+
+/** From here on, what is wrong is wrong for this reason. The first step begins a campaign. */
+export function at(reason: CampaignRefusal): void {
+  step = reason;
+  if (reason === "id") isSpeltRight = true;
+}
+
+/** Refuse the campaign where something is wrong. */
+export function need(isRight: unknown): asserts isRight {
+  if (!isRight) throw new CampaignError(`the campaign is refused (${step})`, step);
+}
+
+/** Remember what should be written otherwise, which is refused last. */
+export function note(isRight: boolean): void {
+  isSpeltRight &&= isRight;
+}
+
+/** Whether everything that was read so far was spelt as it should be. */
+export const isSpelling = (): boolean => isSpeltRight;
+
+// ---- members: each is taken with its type, and none may be left over
+
+export const isObject = (value: unknown): value is { readonly [key: string]: Json } => typeof value === "object" && !Array.isArray(value);
+
+export function membersOf(value: Json): Members {
+  need(isObject(value));
+  return { value, taken: 0 };
+}
+
+export const has = ({ value }: Members, key: string): boolean => Object.hasOwn(value, key);
+export const sizeOf = ({ value }: Members): number => Object.keys(value).length;
+
+/** What all values of a sample's type have in common. */
+type Like<T> = T extends string ? string : T extends number ? number : T extends boolean ? boolean : T extends readonly unknown[] ? Json[] : Json;
+
+/** A member, of the same type as the sample. */
+export function take<T extends Json = Json>(members: Members, key: string, sample?: T): Like<T> {
+  need(has(members, key));
+  const value = members.value[key];
+  need(sample === undefined || (typeof value === typeof sample && Array.isArray(value) === Array.isArray(sample)));
+  members.taken++;
+  return value as Like<T>;
+}
+
+/** What goes without saying where it has its default: it must then be left out. */
+export function optional<T extends string | number>(members: Members, key: string, usual: T): Like<T> {
+  const isThere = has(members, key), value = isThere ? take(members, key, usual) : (usual as Json as Like<T>);
+  note(!isThere || (value as Json) !== usual);
+  return value;
+}
+
+/** What must be written even where it is the default; drafts may leave it out. */
+export function written<T extends Json>(members: Members, key: string, usual: T): Like<T> {
+  const isThere = has(members, key);
+  note(isThere);
+  return isThere ? take(members, key, usual) : (usual as Json as Like<T>);
+}
+
+/** All members, whatever their names. */
+export const every = <T>({ value }: Members, read: (value: Json) => T): Map<string, T> => new Map(Object.entries(value).map(([key, item]) => [key, read(item)]));
+
+export const done = (members: Members): void => need(sizeOf(members) === members.taken);
+
+/** A text, wherever one must stand. */
+export function asText(value: Json): string {
+  need(typeof value === "string");
+  return value;
 }
 
 /** The value of a text that is spelt as it must be; refuses any other. */
 export function parsed(text: string): Json {
   const texts: string[] = [];
-  let nKeys = 0;
+  let nKeys = 0, value: Json = "";
 
   /** The only spelling of a value; refuses what no campaign has. */
   function spelt(value: unknown, depth: number): string {
-    const inner = depth + 1;
     if (typeof value === "string") texts.push(value);
-    if (typeof value === "number" && !Number.isSafeInteger(value)) refuse("json");
+    need(typeof value !== "number" || Number.isSafeInteger(value));
     if (typeof value !== "object") return JSON.stringify(value);
-    if (!value || depth === DEEPEST) refuse("json");
-    if (Array.isArray(value)) return `[${value.map((item) => spelt(item, inner))}]`;
-    const members = Object.entries(value).sort(([a], [b]) => byCodePoints(a, b));
-    nKeys += members.length;
-    return `{${members.map(([key, item]) => `${spelt(key, inner)}:${spelt(item, inner)}`)}}`;
+    need(value && depth < Most.depth);
+    if (Array.isArray(value)) return `[${value.map((item) => spelt(item, depth + 1))}]`;
+    const keys = Object.keys(value).sort(), members = keys.some((key) => /[\ud800-\udfff]/.test(key)) ? keys.sort(byCodePoints) : keys; // units tell the same order without pairs
+    nKeys += keys.length;
+    return `{${members.map((key) => `${spelt(key, 0)}:${spelt(value[key as keyof typeof value], depth + 1)}`)}}`;
   }
 
-  let value: Json = "";
+  at("json");
   try {
     value = JSON.parse(text);
   } catch {
-    refuse("json");
+    need(0);
   }
   const canonical = spelt(value, 0), together = texts.join("\n"); // which composes with nothing
   const outside = text.replace(/\\./g, "").split('"').filter((_, i) => i % 2 === 0).join("");
-  if (outside.split(":").length - 1 > nKeys || /\d[.eE]/.test(outside) || !isKnown(together)) refuse("json");
-  if (canonical !== text || together !== together.normalize()) refuse("canonical");
+  need(outside.split(":").length - 1 <= nKeys && !/\d[.eE]/.test(outside) && isKnown(together));
+  at("canonical");
+  need(canonical === text && together === together.normalize());
   return value;
-}
-
-/** An object being read: each member is taken with its type, and none may be left over. `reason`: of what is wrong from here on;
- * `spelling` remembers what should be written otherwise, which is refused last. */
-export class Members {
-  private readonly _left: Map<string, Json>;
-
-  constructor(value: Json, public reason: CampaignRefusal, private readonly _spelling = { isRight: true }) {
-    if (typeof value !== "object" || Array.isArray(value)) this.fail();
-    this._left = new Map(Object.entries(value as object));
-  }
-
-  get size(): number {
-    return this._left.size;
-  }
-
-  get isSpeltRight(): boolean {
-    return this._spelling.isRight;
-  }
-
-  note(isRight: boolean): void {
-    this._spelling.isRight &&= isRight;
-  }
-
-  fail(): never {
-    return refuse(this.reason);
-  }
-
-  /** Refuse where something is wrong. */
-  need(isRight: unknown): void {
-    if (!isRight) this.fail();
-  }
-
-  has(key: string): boolean {
-    return this._left.has(key);
-  }
-
-  take(key: string): Json {
-    const value = this._left.get(key);
-    this._left.delete(key);
-    return value ?? this.fail();
-  }
-
-  /** A member of the same type as the sample. */
-  like<T extends Json>(key: string, sample: T): T {
-    const value = this.take(key);
-    this.need(typeof value === typeof sample && Array.isArray(value) === Array.isArray(sample));
-    return value as T;
-  }
-
-  text(key: string): string {
-    return this.like(key, "");
-  }
-
-  integer(key: string): number {
-    return this.like(key, 0);
-  }
-
-  list(key: string): Json[] {
-    return this.like<Json[]>(key, []);
-  }
-
-  texts(key: string): string[] {
-    const items = this.list(key);
-    this.need(items.every((item) => typeof item === "string"));
-    return items as string[];
-  }
-
-  /** What goes without saying where it has its default: it must then be left out. */
-  optional<T extends string | number>(key: string, usual: T): T {
-    if (!this.has(key)) return usual;
-    const value = this.like(key, usual);
-    this.note(value !== usual);
-    return value;
-  }
-
-  /** What must be written even where it is the default; drafts may leave it out. */
-  written<T extends Json>(key: string, usual: T): T {
-    const isThere = this.has(key);
-    this.note(isThere);
-    return isThere ? this.like(key, usual) : usual;
-  }
-
-  members(key: string): Members {
-    return this.inner(this.take(key));
-  }
-
-  inner(value: Json): Members {
-    return new Members(value, this.reason, this._spelling);
-  }
-
-  /** All members, whatever their names. */
-  every<T>(read: (value: Json) => T): Map<string, T> {
-    const found = new Map<string, T>();
-    this._left.forEach((value, key) => found.set(key, read(value)));
-    return found;
-  }
-
-  done(): void {
-    this.need(!this.size);
-  }
 }

@@ -1,8 +1,8 @@
 // Only-if: when a question applies (section 3.8).
 
-import type { Json, Members } from "./canonical";
+import { asText, done, has, membersOf, need, take, type Json } from "./canonical";
+import { Most } from "./limits";
 
-const MOST_COMPARISONS = 32;
 const OPERATORS = ["equals", "oneOf", "includes", "atLeast", "above", "atMost", "below"];
 export type Answer = string | number | boolean;
 
@@ -18,26 +18,25 @@ export interface Condition {
   readonly evaluate: (holds: (comparison: Comparison) => boolean) => boolean;
 }
 
-export function conditionOf(owner: Members, value: Json): Condition {
-  const comparisons: Comparison[] = [], evaluate = read(owner, value, comparisons);
-  owner.need(comparisons.length <= MOST_COMPARISONS);
+export function conditionOf(value: Json): Condition {
+  const comparisons: Comparison[] = [], evaluate = read(value, comparisons);
+  need(comparisons.length <= Most.comparisons);
   return { comparisons, evaluate };
 }
 
-function read(owner: Members, value: Json, found: Comparison[]): Condition["evaluate"] {
-  const members = owner.inner(value), word = ["not", "and", "or"].find((each) => members.has(each));
-  if (word) {
-    const parts = (word === "not" ? [members.take(word)] : members.list(word)).map((part) => read(owner, part, found));
-    members.done();
-    owner.need(word === "not" || parts.length > 1);
-    return (holds) => (word === "or" ? parts.some((part) => part(holds)) : parts.every((part) => part(holds)) !== (word === "not"));
+function read(value: Json, found: Comparison[]): Condition["evaluate"] {
+  const members = membersOf(value), words = ["not", "and", "or", ...OPERATORS].filter((each) => has(members, each)), [word] = words, isNot = word === "not";
+  const field = has(members, "field") && asText(take(members, "field")), isComparison = OPERATORS.includes(word);
+  need(words.length === 1 && isComparison === (field !== false));
+  const inner = take(members, word), values = isNot || (isComparison && word !== "oneOf") ? [inner] : inner;
+  done(members);
+  need(Array.isArray(values) && values.length > +!(isNot || isComparison));
+  if (!isComparison) {
+    const parts = values.map((part) => read(part, found));
+    return (holds) => (word === "or" ? parts.some((part) => part(holds)) : parts.every((part) => part(holds)) !== isNot);
   }
-  const field = members.text("field"), given = OPERATORS.filter((each) => members.has(each)), [operator] = given;
-  owner.need(given.length === 1);
-  const values = operator === "oneOf" ? members.list(operator) : [members.take(operator)];
-  members.done();
-  owner.need(values.length && values.every((each) => typeof each !== "object"));
-  const comparison = { field, operator, values: values as Answer[] };
+  need(values.every((each) => typeof each !== "object"));
+  const comparison = { field: field as string, operator: word, values: values as Answer[] };
   found.push(comparison);
   return (holds) => holds(comparison);
 }

@@ -1,13 +1,12 @@
 // All attributes in order, the rules about records, and a record as candidates (sections 3.8, 3.9 and 4).
 
-import { refuse, type Members } from "./canonical";
+import { done, need, take, type Members } from "./canonical";
 import type { Comparison } from "./condition";
 import { DomainError } from "./errors";
+import { Most } from "./limits";
 import { sum } from "./numbers";
 import { questionOf, type Attribute, type Question } from "./questions";
 
-const MOST_ATTRIBUTES = 4096;
-const MOST_CANDIDATES_IN_ALL = 2 ** 18;
 
 export class Domain {
   readonly questions: readonly Question[];
@@ -17,15 +16,15 @@ export class Domain {
   private readonly _accepted = new Map<Comparison, (candidate: number) => boolean>();
 
   constructor(schema: Members) {
-    const fields = schema.list("fields");
-    schema.done();
-    schema.need(fields.length <= MOST_ATTRIBUTES);
-    this.questions = fields.map((field) => questionOf(schema, field));
+    const fields = take(schema, "fields", []);
+    done(schema);
+    need(fields.length <= Most.attributes);
+    this.questions = fields.map(questionOf);
     this.attributes = this.questions.flatMap((question) => question.attributes);
     this.sizes = this.attributes.map(({ size }) => size);
     this._positions = new Map(this.attributes.map(({ name }, i) => [name, i]));
     const n = this.attributes.length;
-    schema.need(n && n <= MOST_ATTRIBUTES && this._positions.size === n && sum(this.sizes) <= MOST_CANDIDATES_IN_ALL);
+    need(n && n <= Most.attributes && this._positions.size === n && sum(this.sizes) <= Most.candidatesInAll);
   }
 
   /** The format that the questions need. */
@@ -50,10 +49,11 @@ export class Domain {
         const attribute = this.attributes[this._lookedAt(comparison)], asked = before.get(attribute), [value] = comparison.values;
         const isTick = comparison.operator === "includes" && typeof value === "string" && asked?.name === comparison.field;
         const accepted = asked?.list ? isTick && ((candidate: number) => candidate === 1) : asked && attribute.accepted(comparison);
-        this._accepted.set(comparison, accepted || refuse("questionnaire"));
+        need(accepted);
+        this._accepted.set(comparison, accepted);
       }
       for (const attribute of question.attributes) before.set(attribute, question);
-      if (names.has(question.name) || (question.list && this._positions.has(question.name))) refuse("questionnaire");
+      need(!names.has(question.name) && !(question.list && this._positions.has(question.name)));
       names.add(question.name);
     }
   }
@@ -76,12 +76,12 @@ export class Domain {
       const { name, attributes, common } = question, answer = given.get(name);
       const applies = !common.onlyIf || common.onlyIf.evaluate((each) => this._accepted.get(each)!(codes[this._lookedAt(each)]));
       if (applies ? answer === undefined : (answer ?? null) !== null) {
-        throw new DomainError(applies ? `the record lacks '${name}'; give null for no answer, where that is allowed` : `'${name}' is answered, but does not apply to this record`);
+        throw new DomainError(applies ? `the record lacks '${name}'` : `'${name}' does not apply`);
       }
       codes.push(...(applies ? question.indices(answer) : attributes.map(({ size }) => size - 1)));
       given.delete(name);
     }
-    if (given.size) throw new DomainError("the record has a key that the campaign does not ask for");
+    if (given.size) throw new DomainError("the record answers what is not asked");
     return codes;
   }
 }

@@ -6,7 +6,7 @@ import { LopubError } from "./errors";
 export function fill(bytes: Uint8Array): void {
   const source = globalThis.crypto;
   if (!source || typeof source.getRandomValues !== "function") {
-    throw new LopubError("this browser has no cryptographic random generator (crypto.getRandomValues), so nothing is drawn");
+    throw new LopubError("without crypto.getRandomValues nothing is drawn");
   }
   for (let at = 0; at < bytes.length; at += 65536) source.getRandomValues(bytes.subarray(at, at + 65536));
 }

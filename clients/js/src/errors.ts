@@ -9,15 +9,15 @@ export type CampaignRefusal =
 export type Reason =
   | "json" | "version" | "campaign" | "length" | "slot" | "view" | "padding" | "range" | "weight" | "withdrawn" | "conflict";
 
-/** Anything that LoPub throws on purpose. */
-export class LopubError extends Error {}
-
-/** A campaign, or a request for one, that cannot be; `reason` where a whole campaign was refused. */
-export class CampaignError extends LopubError {
-  constructor(message: string, readonly reason?: CampaignRefusal) {
+/** Anything that LoPub throws on purpose; `reason` where a whole campaign, or a report, was refused. */
+export class LopubError extends Error {
+  constructor(message: string, readonly reason?: CampaignRefusal | Reason) {
     super(message);
   }
 }
+
+/** A campaign, or a request for one, that cannot be. */
+export class CampaignError extends LopubError {}
 
 /** A campaign that reveals more than the app, or its user, allows. */
 export class EpsilonTooHigh extends CampaignError {}
@@ -26,11 +26,7 @@ export class EpsilonTooHigh extends CampaignError {}
 export class DomainError extends LopubError {}
 
 /** A report to refuse. */
-export class ReportRejected extends LopubError {
-  constructor(readonly reason: Reason, message = `the report is refused (${reason})`) {
-    super(message);
-  }
-}
+export class ReportRejected extends LopubError {}
 
 /** The browser's storage is blocked, full or damaged. */
 export class StoreError extends LopubError {}
@@ -45,3 +41,8 @@ export class TryLater extends CollectorError {}
 Object.entries({ LopubError, CampaignError, EpsilonTooHigh, DomainError, ReportRejected, StoreError, CollectorError, TryLater }).forEach(
   ([name, kind]) => (kind.prototype.name = name),
 );
+
+/** Refuse a report. */
+export function reject(reason: Reason): never {
+  throw new ReportRejected(`the report is refused (${reason})`, reason);
+}

@@ -13,3 +13,9 @@ export const bitAt = (bytes: Uint8Array, i: number): number => (bytes[i >> 3] >>
 export const flipBit = (bytes: Uint8Array, i: number): void => void (bytes[i >> 3] ^= 1 << (i & 7));
 /** Bytes as one integer, the first the most significant. */
 export const bigOf = (bytes: Uint8Array): bigint => bytes.reduce((number, byte) => number * 256n + BigInt(byte), 0n);
+/** Bytes one behind the other. */
+export function joined(parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(sum(parts.map(({ length }) => length)));
+  parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
+  return bytes;
+}

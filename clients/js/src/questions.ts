@@ -1,15 +1,14 @@
 // Questions and their candidates (sections 3.2, 3.9 and 4). An attribute turns an answer into the number of a candidate.
 
-import type { Json, Members } from "./canonical";
+import { done, has, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
 import { conditionOf, type Answer, type Comparison, type Condition } from "./condition";
 import { CYCLES, firstDay, hasPeriod, periodOf, periodTexts, periodsBetween } from "./dates";
 import { DomainError } from "./errors";
+import { Most } from "./limits";
 import { range, sum } from "./numbers";
 import { composed } from "./texts";
 
 const NOT_APPLICABLE = "(not applicable)";
-const MOST_CANDIDATES = 65536;
-const MOST_OPTIONS = 64;
 
 /** What kinds of attributes differ in. */
 interface Kind {
@@ -167,75 +166,73 @@ function periods(type: string, period: string, start: number, end: number): Kind
 // ---- as a campaign describes them
 
 /** The shortest plain decimal of an edge's double; nothing where it is no number within 10^15 of zero. */
-function decimalText(edge: Json): string | undefined {
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(edge as string)) return undefined;
-  const double = +(edge as string), [digits, exponent] = String(Math.abs(double)).split("e-");
-  if (!(Math.abs(double) <= 1e15) || (edge as string).length > 1000) return undefined;
+function decimalText(edge: string): string | undefined {
+  const double = +edge, [digits, exponent] = String(Math.abs(double)).split("e-");
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(edge) || !(Math.abs(double) <= 1e15) || edge.length > 1000) return undefined;
   return (double < 0 ? "-" : "") + (exponent ? `0.${"0".repeat(+exponent - 1)}${digits.replace(".", "")}` : digits);
 }
 
-const isName = (text: string): boolean => !!text && [...text].length <= 1000 && !/[\0-\x1f\x7f]/.test(text);
+/** An edge, spelt as it should be. */
+function edgeOf(edge: Json): string {
+  const given = typeof edge === "object" ? "" : String(edge), text = isInfinite(given) ? given : decimalText(given);
+  note(text === edge);
+  need(text);
+  return text;
+}
+
+const isInfinite = (edge: string): boolean => /^-?inf$/.test(edge);
+const isName = (text: string): boolean => !!text && [...text].length <= Most.nameSigns && !/[\0-\x1f\x7f]/.test(text);
 
 /** The values of the categories with their labels. */
 function categories(members: Members): Map<string, string> {
-  return members.list("categories").reduce((found: Map<string, string>, item) => {
-    members.note(typeof item !== "string");
-    const category = members.inner(typeof item === "string" ? { value: item } : item), value = category.text("value");
-    members.need(isName(value) && !found.has(value));
-    found.set(value, category.written("label", value));
-    category.done();
-    return found;
-  }, new Map());
+  const found = new Map<string, string>();
+  for (const item of take(members, "categories", [])) {
+    const isText = typeof item === "string", category = membersOf(isText ? { value: item } : item), value = take(category, "value", "");
+    note(!isText);
+    need(isName(value) && !found.has(value));
+    found.set(value, written(category, "label", value));
+    done(category);
+  }
+  return found;
 }
 
 type Reader = (members: Members, constraints: Members, common: Common, type: string) => Kind | Question;
 
 const dated: Reader = (members, constraints, _common, type) => {
-  const period = members.text("period"), first = constraints.optional("minimum", ""), last = constraints.optional("maximum", "");
-  members.need(hasPeriod(type, period));
-  if (CYCLES.has(period)) {
-    members.need(!first && !last);
-    return periods(type, period, 0, 0);
-  }
-  const start = firstDay(period, first)!, end = firstDay(period, last)!;
-  members.need(start <= end);
+  const period = take(members, "period", ""), isCycle = CYCLES.has(period), [first, last] = ["minimum", "maximum"].map((key) => optional(constraints, key, ""));
+  need(hasPeriod(type, period));
+  const start = isCycle ? 0 : firstDay(period, first)!, end = isCycle ? 0 : firstDay(period, last)!;
+  need(start <= end && !(isCycle && first + last));
   return periods(type, period, start, end);
 };
 
 const READERS: Readonly<Record<string, Reader>> = {
   string(members, constraints, common, type) {
     const labels = categories(members), values = [...labels.keys()];
-    members.note(constraints.has("enum"));
-    if (constraints.has("enum")) members.need(JSON.stringify(constraints.list("enum")) === JSON.stringify(values));
-    members.need(!common.onlyIf || !labels.has(NOT_APPLICABLE));
-    return new Question(common, type, [new Attribute(common, listed(() => values, values.length, members.written("categoriesOrdered", false)))], labels);
+    need(JSON.stringify(written(constraints, "enum", values)) === JSON.stringify(values) && !(common.onlyIf && labels.has(NOT_APPLICABLE)));
+    return new Question(common, type, [new Attribute(common, listed(() => values, values.length, written(members, "categoriesOrdered", false)))], labels);
   },
   boolean: () => BOOLEAN,
-  integer(members, constraints) {
-    const minimum = constraints.integer("minimum"), maximum = constraints.integer("maximum");
-    members.need(minimum <= maximum && maximum - minimum < MOST_CANDIDATES);
+  integer(_members, constraints) {
+    const minimum = take(constraints, "minimum", 0), maximum = take(constraints, "maximum", 0);
+    need(minimum <= maximum && maximum - minimum < Most.candidates);
     return integers(minimum, maximum);
   },
   number(members, constraints) {
-    const inner = members.members("bins"), clamp = inner.written("clamp", false);
-    const spelt = (edge: Json, isInfinite: boolean): string => {
-      const text = isInfinite ? edge : decimalText(typeof edge === "number" ? String(edge) : edge);
-      members.note(text === edge);
-      return (text as string | undefined) ?? members.fail();
-    };
-    const edges = inner.list("edges").map((edge) => spelt(edge, edge === "-inf" || edge === "inf")), last = edges.length - 1, bounds = edges.map(asDouble);
-    inner.done();
-    members.need(last > 0 && !(clamp && String(edges).includes("inf")) && bounds.every((bound, i) => !i || bounds[i - 1] < bound));
-    for (const [key, edge] of [["minimum", edges[0]], ["maximum", edges[last]]]) {
-      members.note(constraints.has(key) === (!clamp && !edge.includes("inf")));
-      if (constraints.has(key)) members.need(spelt(constraints.take(key), false) === edge);
+    const inner = membersOf(take(members, "bins")), clamp = written(inner, "clamp", false), edges = take(inner, "edges", []).map(edgeOf), bounds = edges.map(asDouble);
+    done(inner);
+    need(edges.length > 1 && !(clamp && edges.some(isInfinite)) && bounds.every((bound, i) => !i || bounds[i - 1] < bound));
+    for (const [key, edge] of [["minimum", edges[0]], ["maximum", edges.at(-1)!]]) {
+      const isThere = has(constraints, key);
+      note(isThere === !(clamp || isInfinite(edge)));
+      need(!isThere || (!isInfinite(edge) && edgeOf(take(constraints, key)) === edge));
     }
     return bins(edges, clamp);
   },
   list(members, constraints, common, type) {
     const labels = categories(members), values = [...labels.keys()], n = values.length;
-    const most = constraints.optional("maxLength", 0), none = members.optional("none", "");
-    members.need(n > 1 && n <= MOST_OPTIONS && (!none || labels.has(none)) && (!most || (most > 0 && most < n - (none ? 1 : 0))));
+    const most = optional(constraints, "maxLength", 0), none = optional(members, "none", "");
+    need(n > 1 && n <= Most.options && (!none || labels.has(none)) && (!most || (most > 0 && most < n - (none ? 1 : 0))));
     return new Question(common, type, values.map((value) => new Attribute(common, BOOLEAN, `${common.name}/${value}`)), labels, { most, none });
   },
   date: dated,
@@ -244,18 +241,18 @@ const READERS: Readonly<Record<string, Reader>> = {
 };
 
 /** The question that a field of a campaign describes. */
-export function questionOf(schema: Members, value: Json): Question {
-  const members = schema.inner(value), type = members.text("type"), constraints = members.inner(members.written("constraints", {}));
-  members.need(Object.keys(READERS).includes(type));
-  const [title, question, description] = ["title", "question", "description"].map((key) => members.optional(key, ""));
+export function questionOf(value: Json): Question {
+  const members = membersOf(value), type = take(members, "type", ""), constraints = membersOf(written(members, "constraints", {}));
+  const [title, question, description] = ["title", "question", "description"].map((key) => optional(members, key, ""));
   const common = {
-    name: members.text("name"), title, question, description,
-    isRequired: constraints.written("required", true),
-    onlyIf: members.has("onlyIf") ? conditionOf(members, members.take("onlyIf")) : undefined,
+    name: take(members, "name", ""), title, question, description,
+    isRequired: written(constraints, "required", true),
+    onlyIf: has(members, "onlyIf") ? conditionOf(take(members, "onlyIf")) : undefined,
   };
+  need(Object.hasOwn(READERS, type));
   const read = READERS[type](members, constraints, common, type), asked = read instanceof Question ? read : new Question(common, type, [new Attribute(common, read)]);
-  constraints.done();
-  members.done();
-  members.need(isName(common.name) && asked.attributes.every(({ name, size }) => isName(name) && size > 1 && size <= MOST_CANDIDATES));
+  done(constraints);
+  done(members);
+  need(isName(common.name) && asked.attributes.every(({ name, size }) => isName(name) && size > 1 && size <= Most.candidates));
   return asked;
 }

@@ -1,10 +1,9 @@
 // Sending: the same bytes to a collector until it acknowledges them. No cookie, no referrer, no redirect; sending again is always safe.
 
 import { Campaign } from "./campaign";
-import { CampaignError, CollectorError, ReportRejected, TryLater, type Reason } from "./errors";
+import { CampaignError, CollectorError, TryLater, reject, type Reason } from "./errors";
+import { Most } from "./limits";
 import { Randomness } from "./randomness";
-
-const LONGEST_ANSWER = 4 * 2 ** 20;
 
 /** How long to try, in seconds: everything together, one attempt, and the limits of the first wait and of the longest. */
 export interface Patience {
@@ -28,7 +27,7 @@ export interface Address {
 export function addressOf(url: string, { allowPlainHttp }: SendOptions): Address {
   const [, place, host, campaignId] = /^(https?:\/\/(\[[\da-f:.]+\]|[a-z\d.-]+)(?::\d{1,5})?(?:\/[\w.~-]+)*\/campaigns\/([\da-f]{64}))\/?$/i.exec(url) ?? [];
   if (!place || !(/^https:/.test(place) || allowPlainHttp || /^(localhost|127[\d.]+|\[::1\])$/.test(host))) {
-    throw new CampaignError("a campaign's address must look like https://host/campaigns/ and the 64 digits of its id");
+    throw new CampaignError("a campaign's address is https://host/campaigns/ and its id");
   }
   return { url: place, campaignId };
 }
@@ -36,7 +35,7 @@ export function addressOf(url: string, { allowPlainHttp }: SendOptions): Address
 /** The campaign at this address; its bytes must have the hash that the address names. */
 export async function fetchCampaign(url: string, options: SendOptions = {}): Promise<Campaign> {
   const address = addressOf(url, options), [bytes] = await persist(address.url, {}, options, (body) => body);
-  return Campaign.fromBytes(bytes, { expectedId: address.campaignId });
+  return Campaign.load(bytes, { expectedId: address.campaignId });
 }
 
 /** The same bytes until the collector has understood them; how many attempts it took. */
@@ -44,9 +43,9 @@ export async function post(url: string, type: string, body: BodyInit, options: S
   return (await persist(url, { method: "POST", body, headers: { "Content-Type": type } }, options, understand))[1];
 }
 
-/** No answer that can be relied on. asked: seconds that the collector asks for. */
+/** No answer that can be relied on. wait: seconds that the collector asks for. */
 class Unclear extends Error {
-  constructor(message: string, readonly asked = 0) {
+  constructor(message: string, readonly wait = 0) {
     super(message);
   }
 }
@@ -61,37 +60,32 @@ async function persist<T>(url: string, request: RequestInit, { patience = {} }: 
     } catch (error) {
       if (!(error instanceof Unclear)) throw error;
       const limit = Math.min(longestWait, firstWait * 2 ** (n - 1)); // drawn below it, so that a crowd does not come back as one
-      const wait = 1000 * (error.asked + (limit * new Randomness().below(2 ** 20)) / 2 ** 20);
-      if (Date.now() + wait >= ends) throw new TryLater(`${error.message}; try again later`);
+      const wait = 1000 * (error.wait + (limit * new Randomness().below(2 ** 20)) / 2 ** 20);
+      if (Date.now() + wait >= ends) throw new TryLater(`${error.message}; try later`);
       await new Promise((done) => setTimeout(done, wait));
     }
   }
 }
 
-/** One attempt: the request and the whole answer, before the deadline. */
+/** One attempt: the request and the whole answer, before the deadline. Anything from 500 on may pass, and so may "too slow, too early,
+ * too many"; other refusals and redirects are final. */
 async function exchange(url: string, request: RequestInit, milliseconds: number): Promise<Uint8Array> {
-  const stop = new AbortController(), timer = setTimeout(() => stop.abort(), milliseconds);
-  let answer: Response | undefined, length = 0;
-  const parts: Uint8Array[] = [];
+  const stop = new AbortController(), timer = setTimeout(() => stop.abort(), milliseconds), body: number[] = [];
+  let status = 0, wait = 0;
   try {
-    answer = await fetch(url, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual", cache: "no-store", signal: stop.signal });
-    for (let part, reader = answer.body?.getReader(); reader && length <= LONGEST_ANSWER && !(part = await reader.read()).done; length += part.value.length) parts.push(part.value);
+    const answer = await fetch(url, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual", cache: "no-store", signal: stop.signal });
+    status = answer.status;
+    wait = +(/^\d{1,6}$/.exec(answer.headers.get("Retry-After")!) ?? 0);
+    for (let part, reader = answer.body?.getReader(); reader && body.length <= Most.fileBytes && !(part = await reader.read()).done; ) for (const byte of part.value) body.push(byte);
   } catch {
-    throw new Unclear("the collector cannot be reached");
+    status = 0;
   } finally {
     clearTimeout(timer);
     stop.abort();
   }
-  settle(answer, length);
-  return new Uint8Array(parts.flatMap((part) => [...part]));
-}
-
-/** Anything from 500 on may pass, and so may "too slow, too early, too many"; other refusals and redirects are final. */
-function settle({ status, headers }: Response, length: number): void {
-  if (status >= 500 || [408, 425, 429].includes(status) || length > LONGEST_ANSWER) {
-    throw new Unclear(`the collector answers ${status}`, +(/^\d{1,6}$/.exec(headers.get("Retry-After") ?? "")?.[0] ?? 0));
-  }
-  if (status !== 200 && status !== 204) throw new CollectorError(`the collector refuses this request, or points elsewhere (${status}); ask for its right address`);
+  if (!status || status >= 500 || [408, 425, 429].includes(status) || body.length > Most.fileBytes) throw new Unclear(`the collector cannot be reached (${status})`, wait);
+  if (status !== 200 && status !== 204) throw new CollectorError(`the collector refuses this request (${status})`);
+  return Uint8Array.from(body);
 }
 
 /** Whether the one report that was sent is in the collector's keeping. */
@@ -102,8 +96,8 @@ export function counted(body: Uint8Array): void {
   } catch {
     // not JSON: unclear, as below
   }
-  const refused = answer?.refused, [item] = Array.isArray(refused) ? refused : [undefined];
-  if (Array.isArray(refused) && !item && answer?.received === 1) return;
-  if (item?.index !== 0 || typeof item.reason !== "string") throw new Unclear("the collector does not say what became of the report");
-  throw new ReportRejected(item.reason as Reason, `the collector refuses the report (${item.reason.replace(/[^a-z]/g, "").slice(0, 40)})`);
+  const refused = answer?.refused, [item] = Array.isArray(refused) ? refused : [0];
+  if (item === undefined && answer?.received === 1) return;
+  if (item?.index !== 0 || typeof item.reason !== "string") throw new Unclear("the collector's answer is unclear");
+  reject(item.reason.replace(/[^a-z]/g, "").slice(0, 40) as Reason);
 }

@@ -1,17 +1,20 @@
 // Which attributes one report covers, drawn without a look at the answers (sections 3.3 and 9).
 
 import type { Loss } from "./budget";
-import type { Members } from "./canonical";
+import { asText, done, membersOf, need, note, take, type Members } from "./canonical";
 import type { Domain } from "./domain";
+import { Most } from "./limits";
 import { bigSum, falling, largest, product, range, sum } from "./numbers";
 import type { Randomness } from "./randomness";
 
 export type View = readonly number[];
-/** Number of attributes in a view -> the loss of each attribute where so many share the budget. */
-export type Losses = (nAttributes: number) => readonly Loss[];
+/** Number of attributes in a view -> attribute -> its loss where so many share the budget. */
+export type Losses = (nAttributes: number) => (position: number) => Loss;
 
 export interface ViewRule {
   readonly isWhole?: boolean;
+  /** How often each view is drawn, where a device may keep its view over rounds. */
+  readonly weights?: readonly number[];
   /** Whether these attributes allow the rule. */
   fits(jointly: boolean): boolean;
   draw(randomness: Randomness): View;
@@ -64,14 +67,14 @@ function sampled(domain: Domain, k: number): ViewRule {
     },
     sizes: [k],
     mostCells: () => product(falling(sizes).slice(0, k)),
-    worst: (losses, among) => bigSum(falling(losses(k).filter((_, i) => among(i))).slice(0, k)),
+    worst: (losses, among) => bigSum(falling(range(d).filter(among).map(losses(k))).slice(0, k)),
     covers: () => true,
   };
 }
 
 function everything(domain: Domain): ViewRule {
   const d = domain.sizes.length;
-  return { ...sampled(domain, d), isWhole: true, draw: () => range(d) };
+  return { ...sampled(domain, d), isWhole: true, weights: [1], draw: () => range(d) };
 }
 
 function filled(domain: Domain, cells: number): ViewRule {
@@ -93,6 +96,7 @@ function filled(domain: Domain, cells: number): ViewRule {
 function listed(domain: Domain, sets: readonly View[], weights: readonly number[]): ViewRule {
   const known = new Set(sets.map(String));
   return {
+    weights,
     fits: () => true,
     draw(randomness) {
       let left = randomness.below(sum(weights)), i = 0;
@@ -103,37 +107,35 @@ function listed(domain: Domain, sets: readonly View[], weights: readonly number[
     few: (most) => (sets.length > most ? undefined : sets),
     sizes: ascending([...new Set(sets.map(({ length }) => length))]),
     mostCells: () => largest(sets.map((view) => product(view.map((i) => domain.sizes[i])))),
-    worst: (losses, among) => largest(sets.map((view) => bigSum(view.filter(among).map((i) => losses(view.length)[i])))),
+    worst: (losses, among) => largest(sets.map((view) => bigSum(view.filter(among).map(losses(view.length))))),
     covers: (position) => sets.some((view) => view.includes(position)),
   };
 }
 
-const MOST_WEIGHT = 2 ** 32;
-const MOST_LISTED = 2 ** 17;
 
 const RULES: Readonly<Record<string, (domain: Domain, members: Members) => ViewRule>> = {
   all: everything,
-  sample: (domain, members) => sampled(domain, members.integer("attributes")),
-  fill: (domain, members) => filled(domain, members.integer("cells")),
+  sample: (domain, members) => sampled(domain, take(members, "attributes", 0)),
+  fill: (domain, members) => filled(domain, take(members, "cells", 0)),
   listed(domain, members) {
-    const weights: number[] = [], sets = members.list("sets").map((item) => {
-      const set = members.inner(item), places = set.texts("attributes").map((name) => domain.position(name) ?? set.fail()), view = ascending(places);
-      weights.push(set.integer("weight"));
-      set.done();
-      set.need(view.length && new Set(view).size === view.length);
-      set.note(String(view) === String(places));
+    const weights: number[] = [], sets = take(members, "sets", []).map((item) => {
+      const set = membersOf(item), places = take(set, "attributes", []).map((name) => domain.position(asText(name))!), view = ascending(places);
+      weights.push(take(set, "weight", 0));
+      done(set);
+      need(view.length && !places.includes(undefined!) && new Set(view).size === view.length);
+      note(String(view) === String(places));
       return view;
     });
-    members.need(sets.length && sum(sets.map(({ length }) => length)) <= MOST_LISTED && new Set(sets.map(String)).size === sets.length);
-    members.need(weights.every((weight) => weight > 0) && sum(weights) <= MOST_WEIGHT);
+    need(sets.length && sum(sets.map(({ length }) => length)) <= Most.listed && new Set(sets.map(String)).size === sets.length);
+    need(weights.every((weight) => weight > 0) && sum(weights) <= Most.weight);
     return listed(domain, sets, weights);
   },
 };
 
 export function viewOf(members: Members, domain: Domain): ViewRule {
-  const kind = members.text("kind");
-  members.need(Object.keys(RULES).includes(kind));
+  const kind = take(members, "kind", "");
+  need(Object.hasOwn(RULES, kind));
   const rule = RULES[kind](domain, members);
-  members.done();
+  done(members);
   return rule;
 }

@@ -16,12 +16,17 @@ function answer({ campaign, record, slot, random }) {
     if (error instanceof lopub.CampaignError) return { reason: error.reason };
     return { broken: String(error.stack) };
   }
-  const said = { id: loaded.id, epsilon: loaded.epsilon, longest: loaded.longestReport };
+  const said = { id: loaded.id, epsilon: loaded.epsilon, lifetime: loaded.lifetimeEpsilon, longest: loaded.longestReport };
   if (!record) return said;
-  lopub.handIn(Uint8Array.from(Buffer.from(random, "hex")));
+  const { Report } = lopub, noise = Uint8Array.from(Buffer.from(random, "hex"));
+  const drawing = (bytes = noise) => (lopub.handIn(bytes), new lopub.Randomness());
   try {
-    const report = lopub.Report.randomized(loaded, loaded.domain.indices(record), slot, new lopub.Randomness());
-    return { ...said, report: lopub.hex(report.toBytes()) };
+    const candidates = loaded.domain.indices(record), { repeat, terms } = loaded;
+    if (!repeat) return { ...said, report: lopub.hex(Report.randomized(loaded, candidates, slot, drawing()).toBytes()) };
+    drawing();
+    const { rounds } = lopub.begun({}, loaded), first = terms.schedule.opens, kept = repeat.isPermanent ? Report.memorized(loaded, candidates, drawing()) : undefined;
+    const report = kept ? Report.refreshed(loaded, kept, first, drawing(noise.toReversed())) : Report.randomized(loaded, candidates, first, drawing());
+    return { ...said, rounds, kept: lopub.hex(kept ?? []), report: lopub.hex(report.toBytes()) };
   } catch (error) {
     return error instanceof lopub.DomainError ? { ...said, unfit: true } : { broken: String(error.stack) };
   }

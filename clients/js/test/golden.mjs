@@ -1,7 +1,7 @@
 // The golden vectors, in Node and in a browser alike: what does not come out as it should, one line each. A classic script, so that a
-// page can load it; `check(lopub, vectors, questionnaires)`.
+// page can load it; `checkGolden(lopub, vectors, questionnaires, rounds)`.
 
-globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
+globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds) {
   const failures = [], counts = {};
   const bytesOf = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
   const load = (item) => lopub.Campaign.fromBytes(lopub.utf8(item.text), { expectedId: item.id });
@@ -27,10 +27,10 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
         says("campaigns", item.campaign, campaign, "a campaign");
         continue;
       }
-      const { id, epsilon, longestReport, maskBytes, domain } = campaign;
+      const { id, epsilon, lifetimeEpsilon, longestReport, maskBytes, domain } = campaign;
       const candidates = Object.fromEntries(Object.keys(item.candidates).map((name) => [name, domain.attributes[domain.position(name)].texts()]));
-      const wanted = [item.id, item.epsilon ?? epsilon, item.longest_report ?? longestReport, item.mask_bytes ?? maskBytes, item.candidates];
-      says("campaigns", item.campaign, [id, epsilon, longestReport, maskBytes, candidates], wanted);
+      const wanted = [item.id, item.epsilon ?? epsilon, item.longest_report ?? longestReport, item.mask_bytes ?? maskBytes, item.candidates, item.lifetime_epsilon ?? epsilon];
+      says("campaigns", item.campaign, [id, epsilon, longestReport, maskBytes, candidates, lifetimeEpsilon], wanted);
     }
     return found;
   }
@@ -38,7 +38,9 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
   async function report(item, campaign) {
     lopub.handIn(bytesOf(item.random));
     const randomness = new lopub.Randomness();
-    const made = outcome(() => lopub.Report.randomized(campaign, campaign.domain.indices(item.record), item.slot, randomness));
+    const made = outcome(() => item.kept
+      ? lopub.Report.refreshed(campaign, bytesOf(item.kept), item.slot, randomness)
+      : lopub.Report.randomized(campaign, campaign.domain.indices(item.record), item.slot, randomness));
     says("reports", item.campaign, made.toBytes ? lopub.hex(made.toBytes()) : made, item.bytes);
     says("taken", item.campaign, randomness.n, item.random.length / 2);
     if (item.twin && made.toJson) says("twins", item.campaign, Object.entries(JSON.parse(made.toJson())).sort(), Object.entries(item.twin).sort());
@@ -63,13 +65,20 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
     lopub.handIn(bytesOf(item.random));
     const randomness = new lopub.Randomness(), texts = item.candidates;
     const attribute = { name: item.attribute, size: texts.length, text: (i) => texts[i], texts: () => texts };
-    const mechanism = lopub.mechanismOf(new lopub.Members(item.mechanism, "mechanism"));
+    lopub.at("mechanism");
+    const mechanism = lopub.mechanismOf(lopub.membersOf(item.mechanism));
     const channel = mechanism.channel([attribute], 1), bytes = new Uint8Array(Math.ceil(channel.width / 8));
     channel.randomize(BigInt(texts.indexOf(item.value)), randomness, bytes, 0);
     says("blocks", item, [lopub.hex(bytes), randomness.n], [item.payload, item.random.length / 2]);
   }
 
-  const plain = campaigns(vectors.campaigns), asked = campaigns(questionnaires.campaigns);
+  function permanent(item, campaign) {
+    lopub.handIn(bytesOf(item.random));
+    const randomness = new lopub.Randomness(), made = outcome(() => lopub.hex(lopub.Report.memorized(campaign, campaign.domain.indices(item.record), randomness)));
+    says("permanent answers", item.campaign, [made, randomness.n], [item.kept, item.random.length / 2]);
+  }
+
+  const plain = campaigns(vectors.campaigns), asked = campaigns(questionnaires.campaigns), again = campaigns(rounds.campaigns);
   const attributeOf = (item) => plain[item.campaign].domain.attributes[plain[item.campaign].domain.position(item.attribute)];
   for (const item of vectors.values) says("values", item, outcome(() => attributeOf(item).index(item.value)), item.candidate);
   for (const item of vectors.unfit_values) says("unfit values", item, outcome(() => attributeOf(item).index(item.value)), { refused: "DomainError" });
@@ -80,13 +89,24 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
   vectors.blocks.forEach(block);
   for (const item of vectors.reports) await report(item, plain[item.campaign]);
   for (const item of questionnaires.reports) await report(item, asked[item.campaign]);
-  for (const item of vectors.malformed_reports) says("malformed reports", item, outcome(() => lopub.Report.fromBytes(bytesOf(item.bytes), plain[item.campaign])), { refused: item.reason });
+  for (const item of rounds.reports) await report(item, again[item.campaign]);
+  for (const item of rounds.permanent_answers) permanent(item, again[item.campaign]);
+  for (const item of rounds.slots) says("slots", item, lopub.slotOn(again[item.campaign].terms.schedule, item.day) ?? null, item.slot);
+  for (const item of rounds.rounds) {
+    lopub.handIn(bytesOf(item.random));
+    const { schedule } = again[item.campaign].terms, drawn = lopub.begun({}, schedule).rounds;
+    says("rounds", item.campaign, [drawn, lopub.firstDays(schedule, drawn)], [item.rounds, item.slots]);
+  }
+  for (const [items, those] of [[vectors, plain], [rounds, again]]) {
+    for (const item of items.malformed_reports) says("malformed reports", item, outcome(() => lopub.Report.fromBytes(bytesOf(item.bytes), those[item.campaign])), { refused: item.reason });
+    for (const item of items.caps) {
+      const made = outcome(() => new lopub.Client(those[item.campaign], { epsilonCap: item.cap, store: new lopub.MemoryStore() }) instanceof lopub.Client);
+      says("caps", item, made, item.allowed || { refused: "EpsilonTooHigh" });
+    }
+  }
   for (const item of vectors.attribute_epsilons) says("attribute epsilons", item, plain[item.campaign].epsilonOf(item.attribute), item.epsilon);
   for (const item of questionnaires.attribute_epsilons) says("attribute epsilons", item, asked[item.campaign].epsilonOf(item.attribute), item.epsilon);
-  for (const item of vectors.caps) {
-    const made = outcome(() => new lopub.Client(plain[item.campaign], { epsilonCap: item.cap, store: new lopub.MemoryStore() }) instanceof lopub.Client);
-    says("caps", item, made, item.allowed || { refused: "EpsilonTooHigh" });
-  }
+  for (const item of rounds.attribute_epsilons) says("attribute epsilons", item, again[item.campaign].epsilonOf(item.attribute), item.epsilon);
   const records = asked.all.domain;
   for (const item of questionnaires.records) says("records", item, outcome(() => records.indices(item.record)), item.candidates);
   for (const item of questionnaires.unfit_records) says("unfit records", item, outcome(() => records.indices(item.record)), { refused: "DomainError" });
@@ -96,7 +116,7 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires) {
     if (repeated !== undefined) return lopub.utf8(repeated.repeat(times));
     return text !== undefined ? lopub.utf8(text) : Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
   }
-  for (const item of questionnaires.refused_campaigns) {
+  for (const item of [...questionnaires.refused_campaigns, ...rounds.refused_campaigns]) {
     const became = outcome(() => lopub.Campaign.fromBytes(refusedBytes(item), { expectedId: item.id }) && "taken");
     says("refused campaigns", item.why ?? item.vector, became, { refused: item.reason });
   }

@@ -1,4 +1,4 @@
-// node golden_node.mjs BUILD_FOR_TESTS VECTORS QUESTIONNAIRES: prints what came out as JSON.
+// node golden_node.mjs BUILD_FOR_TESTS VECTORS QUESTIONNAIRES ROUNDS: prints what came out as JSON.
 import { readFileSync } from "node:fs";
 import { webcrypto } from "node:crypto";
 import vm from "node:vm";

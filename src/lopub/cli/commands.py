@@ -19,6 +19,7 @@ from lopub.cli import (
     evaluate,
     export,
     import_reports,
+    page,
     plan,
     publish,
     query,
@@ -27,6 +28,7 @@ from lopub.cli import (
     serve,
     token,
     withdraw,
+    worker,
 )
 from lopub.cli.console import out
 
@@ -50,8 +52,10 @@ app.command()(publish.publish)
 app.command()(evaluate.evaluate)
 app.command()(reproduce.reproduce)
 app.command()(serve.serve)
+app.command()(worker.worker)
 app.add_typer(collect.app, name="collect")
 app.add_typer(token.app, name="token")
+app.command()(page.page)
 app.command("import")(import_reports.import_reports)
 app.command()(export.export)
 app.command()(backup.backup)

@@ -24,8 +24,8 @@ def page_language(wanted: Sequence[str]) -> str:
 
 
 @cache
-def environment(language: str, templates: Path) -> Environment:
-    """Where a page's templates lie, beside those that all pages share."""
+def environment(language: str, templates: Path, words: Path = HERE / "words") -> Environment:
+    """Where a page's templates lie, beside those that all pages share; and where its words do."""
     loader = ChoiceLoader([FileSystemLoader(templates), FileSystemLoader(HERE / "templates")])
     found = Environment(
         loader=loader,
@@ -35,10 +35,10 @@ def environment(language: str, templates: Path) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    words = translations(language)
+    known = translations(language, words)
 
     def one(text: str) -> str:
-        return words.get(text, text)
+        return known.get(text, text)
 
     def many(single: str, plural: str, n: int) -> str:
         return one(single if n == 1 else plural)
@@ -64,17 +64,17 @@ def said_in(language: str, text: str) -> str:
 
 
 @cache
-def translations(language: str) -> dict[str, str]:
+def translations(language: str, words: Path = HERE / "words") -> dict[str, str]:
     """English -> another language; empty for English."""
     if language == "en":
         return {}
-    found: dict[str, str] = json.loads((HERE / "words" / f"{language}.json").read_text(encoding="utf-8"))
+    found: dict[str, str] = json.loads((words / f"{language}.json").read_text(encoding="utf-8"))
     return found
 
 
-def rendered(template: str, templates: Path, language: str, **context: Any) -> bytes:
+def rendered(template: str, templates: Path, language: str, *, words: Path = HERE / "words", **context: Any) -> bytes:
     """A whole page."""
-    return environment(language, templates).get_template(template).render(**context).encode()
+    return environment(language, templates, words).get_template(template).render(**context).encode()
 
 
 class Figures:

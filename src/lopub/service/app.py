@@ -9,15 +9,18 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route, Router
+from starlette.types import ASGIApp
 
 from lopub.errors import LopubError
 from lopub.service.collector import Collector
+from lopub.service.cors import CrossOrigin
 from lopub.service.ingest import PATH, Ingest
 from lopub.service.management import management_app
 from lopub.service.problems import Kind, Problem, document, problem_of
+from lopub.service.taking_part import page_routes
 
 
-def app_of(collector: Collector) -> Router:
+def app_of(collector: Collector) -> ASGIApp:
     """The collector as an ASGI application, with its writer running as long as it does."""
 
     @asynccontextmanager
@@ -35,7 +38,8 @@ def app_of(collector: Collector) -> Router:
 
     management = management_app(collector, {LopubError: told, HTTPException: told, Exception: told})
     ingest = Route(PATH, Ingest(collector))
-    return Router([ingest], redirect_slashes=False, default=management, lifespan=lifespan)
+    routes = [ingest, *page_routes(collector)]
+    return CrossOrigin(Router(routes, redirect_slashes=False, default=management, lifespan=lifespan))
 
 
 def _methods(management: FastAPI, request: Request) -> list[str]:

@@ -14,12 +14,13 @@ from sqlalchemy import Connection, Table, func, select, text
 from lopub.collection.progress import Progress, silent
 from lopub.errors import StoreError
 from lopub.files import whole_file
-from lopub.service.rows import campaigns, metadata, refusals, reports, tokens
+from lopub.service.rows import FIRST, audit, campaigns, drafts, goals, refusals, reports, tallies, tokens
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import ReportStore
 
 BLOCK = 2**14
-TABLES = (campaigns, reports, refusals, tokens)
+TABLES = (campaigns, reports, tallies, refusals, tokens, drafts, goals, audit)
+"""All but the jobs: their results lie in files, and are not restored with them."""
 
 
 def backup(store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None) -> int:
@@ -84,7 +85,7 @@ def _check(path: Path) -> None:
             connection.close()
     except sqlite3.DatabaseError:
         raise damaged from None
-    if not set(metadata.tables) <= tables:
+    if not tables >= FIRST:
         raise damaged
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, func, select, update
+from sqlalchemy import Connection, Row, delete, select, update
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import EPOCH, GRACE_DAYS, day_of
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
-from lopub.service.rows import campaigns, refusals, reports
+from lopub.service.rows import WITHDRAWN, campaigns, refusals, reports, tallies
 from lopub.service.store import ReportStore, today
 
 LAST_SLOT = (date.max - EPOCH).days
@@ -75,8 +75,13 @@ class Tally:
         return sum(self.slots.values())
 
 
+def day_at(slot: int) -> date:
+    """The day of a slot; the last of all calendars where it lies beyond, as a report may say."""
+    return day_of(min(slot, LAST_SLOT))
+
+
 def _day(slot: int | None) -> date | None:
-    return None if slot is None else day_of(slot)
+    return None if slot is None else day_at(slot)
 
 
 def open_campaign(store: ReportStore, campaign: Campaign, *, grace_days: int = GRACE_DAYS) -> tuple[Entry, bool]:
@@ -147,14 +152,25 @@ def _closed(entry: Entry) -> CampaignClosed:
 
 def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
     """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later."""
-    name = {"campaign": entry.number, "hash": hashed_id}
     with store.writing() as connection:
         if not store.open_numbers(connection, {entry.number}):
             raise _closed(entry)
-        emptied = store.upsert(reports).values(**name, slot=None, content=None)
-        connection.execute(
-            emptied.on_conflict_do_update(index_elements=["campaign", "hash"], set_={"slot": None, "content": None})
-        )
+        slot = _emptied(store, connection, entry.number, hashed_id)
+        if slot != WITHDRAWN:  # as it was before
+            changed = {(entry.number, WITHDRAWN): 1} | ({} if slot is None else {(entry.number, slot): -1})
+            store.count(connection, tallies, changed)
+
+
+def _emptied(store: ReportStore, connection: Connection, number: int, hashed_id: bytes) -> int | None:
+    """Leave a name without content; the slot of what it named, None where that was nothing."""
+    name = {"campaign": number, "hash": hashed_id}
+    empty = store.upsert(reports).values(**name, slot=None, content=None).on_conflict_do_nothing()
+    if connection.execute(empty.returning(reports.c.campaign)).first() is not None:
+        return None
+    named = (reports.c.campaign == number, reports.c.hash == hashed_id)
+    slot = connection.execute(select(reports.c.slot).where(*named).with_for_update()).scalar_one()
+    connection.execute(update(reports).where(*named).values(slot=None, content=None))
+    return WITHDRAWN if slot is None else int(slot)
 
 
 def tally(store: ReportStore, entry: Entry) -> Tally:
@@ -170,19 +186,16 @@ def tally(store: ReportStore, entry: Entry) -> Tally:
 
 
 def _tally(connection: Connection, number: int) -> Tally:
-    slot, n = reports.c.slot, func.count()
-    by_slot = connection.execute(select(slot, n).where(reports.c.campaign == number).group_by(slot).order_by(slot)).all()
-    return Tally(
-        slots={row[0]: row[1] for row in by_slot if row[0] is not None},
-        refused=refused_of(connection, number),
-        n_withdrawn=sum(row[1] for row in by_slot if row[0] is None),
-    )
+    slot = tallies.c.slot
+    counted = connection.execute(select(slot, tallies.c.n).where(tallies.c.campaign == number).order_by(slot)).all()
+    by_slot = {row[0]: row[1] for row in counted if row[1]}
+    n_withdrawn = by_slot.pop(WITHDRAWN, 0)
+    return Tally(slots=by_slot, refused=refused_of(connection, number), n_withdrawn=n_withdrawn)
 
 
 def withdrawn_of(connection: Connection, number: int) -> int:
     """How many reports of a campaign were withdrawn."""
-    found = select(func.count()).where(reports.c.campaign == number, reports.c.slot.is_(None))
-    return int(connection.execute(found).scalar_one())
+    return _tally(connection, number).n_withdrawn
 
 
 def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
@@ -206,6 +219,7 @@ def erase(store: ReportStore, entry: Entry) -> int:
     """
     with store.writing() as connection:
         n = connection.execute(delete(reports).where(reports.c.campaign == entry.number)).rowcount
+        connection.execute(delete(tallies).where(tallies.c.campaign == entry.number))
     store.scrub()
     with store.writing() as connection:
         connection.execute(update(campaigns).where(campaigns.c.number == entry.number).values(erased=store.today()))

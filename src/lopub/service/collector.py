@@ -21,7 +21,7 @@ RETENTION_SECONDS = 3600
 """How often campaigns whose retention is over are looked for."""
 STOP_SECONDS = 1.5
 """How long the last commits may take once the process was told to stop and all requests are answered."""
-_ID = re.compile(r"[0-9a-f]{64}")
+CAMPAIGN_ID = re.compile(r"[0-9a-f]{64}")
 
 
 class Collector:
@@ -52,7 +52,7 @@ class Collector:
         if known := self._known.get(campaign_id):
             self._known.move_to_end(campaign_id)
             return known
-        if not _ID.fullmatch(campaign_id):
+        if not CAMPAIGN_ID.fullmatch(campaign_id):
             raise NoCampaign("a campaign is named by the 64 hexadecimal digits of its id, small letters")
         return self.remember(await run_in_threadpool(find_campaign, self.store, campaign_id))
 

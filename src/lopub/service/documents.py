@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel
 
-from lopub.service.campaigns import Entry, Tally
+from lopub.service.campaigns import Entry, Tally, day_at
 
 
 class CampaignState(BaseModel):
@@ -31,8 +31,10 @@ class Campaigns(BaseModel):
 class SlotCount(BaseModel):
     """How many reports came with one slot."""
 
+    day: str
+    """In UTC, such as 2026-05-31; of a campaign that repeats, the first day of the round."""
     slot: int
-    """Days since 1970-01-01."""
+    """The same in days since 1970-01-01, as reports have it."""
     reports: int
 
 
@@ -65,7 +67,7 @@ def tallied(entry: Entry, tally: Tally) -> Tallied:
     return Tallied(
         id=entry.campaign.id,
         reports=tally.n_reports,
-        slots=[SlotCount(slot=slot, reports=n) for slot, n in tally.slots.items()],
+        slots=[SlotCount(day=str(day_at(slot)), slot=slot, reports=n) for slot, n in tally.slots.items()],
         refused={str(reason): n for reason, n in tally.refused.items()},
         withdrawn=tally.n_withdrawn,
     )

@@ -18,9 +18,10 @@ from lopub.service.bodies import body_of, media_type_of
 from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign, tally, withdraw
 from lopub.service.collector import Collector
 from lopub.service.documents import Campaigns, CampaignState, Tallied, state_of, tallied
+from lopub.service.front import docs_page, front_page
 from lopub.service.metrics import CONTENT_TYPE
 from lopub.service.migrating import version_of
-from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, METRICS, WITHDRAWAL_BODY, described, problems
+from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, CLOSE_BODY, METRICS, WITHDRAWAL_BODY, described, problems
 from lopub.service.problems import Kind, Problem
 from lopub.service.rows import SCHEMA
 from lopub.service.tokens import grant_of
@@ -47,6 +48,7 @@ def management_app(collector: Collector, handlers: dict[Any, Any]) -> FastAPI:
     _add_withdrawals(app, collector)
     _add_managed(app, collector)
     _add_operations(app, collector)
+    _add_pages(app)
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return app
 
@@ -99,14 +101,23 @@ def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
 
 def _report_id(body: bytes) -> bytes:
     """The report's id that a withdrawal names."""
+    text = _member(body, "id")
     try:
-        text = json.loads(body.decode())["id"]
         report_id = base64.urlsafe_b64decode(text + "==")
         if len(report_id) == ID_BYTES and base64url(report_id) == text:
             return report_id
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except ValueError:
         pass
     raise Problem(Kind.MALFORMED, f'a withdrawal is {{"id": …}} with the report\'s {ID_BYTES} bytes of id as base64url')
+
+
+def _member(body: bytes, name: str) -> str:
+    """A text in a body of JSON; empty where there is none."""
+    try:
+        found = json.loads(body.decode())[name]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def _add_managed(app: FastAPI, collector: Collector) -> None:
@@ -141,10 +152,23 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         response.status_code = 201 if is_new else 200
         return state_of(collector.remember(entry))
 
-    @app.post("/campaigns/{id}/close", dependencies=manage, responses=problems(Kind.UNKNOWN_CAMPAIGN, *TOKEN, *STORE))
-    async def closed(id: str) -> CampaignState:
-        """Close a campaign: no more reports, no more withdrawals; its retention begins. Closing it again changes nothing."""
+    @app.post(
+        "/campaigns/{id}/close",
+        dependencies=manage,
+        openapi_extra=CLOSE_BODY,
+        responses=problems(
+            Kind.UNKNOWN_CAMPAIGN, Kind.MALFORMED, Kind.SLOW_BODY, Kind.TOO_LARGE, Kind.WRONG_CAMPAIGN, *TOKEN, *STORE
+        ),
+    )
+    async def closed(id: str, request: Request) -> CampaignState:
+        """Close a campaign: no more reports, no more withdrawals; its retention begins. Closing it again changes nothing.
+
+        It cannot be undone, so the body says the id once more: `{"id": …}`.
+        """
         await collector.entry(id)
+        body = await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=settings.receive_seconds)
+        if _member(body, "id") != id:
+            raise Problem(Kind.WRONG_CAMPAIGN, 'closing cannot be undone; say which campaign once more, as {"id": …} in the body')
         entry = await run_in_threadpool(close_campaign, store, id)
         return state_of(collector.remember(entry))
 
@@ -172,10 +196,25 @@ def _add_operations(app: FastAPI, collector: Collector) -> None:
             raise Problem(Kind.UNAVAILABLE, "the store's schema is not the one that this collector was started with")
         return {"status": "ready"}
 
+    if collector.settings.console:
+        return  # the metrics are there, on an address of their own
+
     @app.get("/metrics", response_class=PlainTextResponse, responses=METRICS)
     async def metrics() -> Response:
         """Counters for Prometheus."""
         return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def front() -> Response:
+        """For somebody who looks what is here."""
+        return await run_in_threadpool(front_page)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        """Every route, with a command that asks it."""
+        return await run_in_threadpool(docs_page, described(app))
 
 
 def _schema(collector: Collector) -> str | None:

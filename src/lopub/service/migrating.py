@@ -6,7 +6,7 @@ from importlib.resources import files
 from sqlalchemy import Connection, inspect, text
 
 from lopub.errors import StoreError
-from lopub.service.rows import SCHEMA, metadata
+from lopub.service.rows import FIRST, SCHEMA, metadata
 
 _VERSION = re.compile(r"\d{4}")
 
@@ -24,7 +24,7 @@ def bring_up_to_date(connection: Connection) -> None:
     found, taken = version_of(connection), sorted(set(inspect(connection).get_table_names()) & set(metadata.tables))
     if found is None and taken:
         raise StoreError(f"the database has a table {taken[0]!r} that is not a collector's; choose another database")
-    if found is not None and (len(taken) < len(metadata.tables) or not _VERSION.fullmatch(found)):
+    if found is not None and (not FIRST.issubset(taken) or not _VERSION.fullmatch(found)):
         raise StoreError("the database is of another program that also keeps its version there; choose another database")
     if found is not None and found > SCHEMA:
         raise StoreError(

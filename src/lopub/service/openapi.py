@@ -36,6 +36,20 @@ WITHDRAWAL_BODY = {
         "content": {JSON_TYPE: {"schema": {"type": "object", "required": ["id"], "properties": {"id": _REPORT_ID}}}},
     }
 }
+CLOSE_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON_TYPE: {
+                "schema": {
+                    "type": "object",
+                    "required": ["id"],
+                    "properties": {"id": {"type": "string", "pattern": "^[0-9a-f]{64}$"}},
+                }
+            }
+        },
+    }
+}
 METRICS: Described = {200: {"description": "Prometheus text", "content": {"text/plain": {"schema": {"type": "string"}}}}}
 
 _TWIN = {

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.dialects.postgresql import insert
 
-from lopub.service.store import Kept, ReportStore, StoredReport
+from lopub.service.store import Accepted, Kept, ReportStore, StoredReport
 
 DISK_FULL = "53100"
 CONNECTION = {
@@ -55,12 +55,13 @@ class PostgresStore(ReportStore):
     def _reader(self) -> Engine:
         return self._engine.execution_options(isolation_level="REPEATABLE READ")
 
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
         statement = (
-            "INSERT INTO reports (campaign, hash, slot, content)"
+            "WITH kept AS (INSERT INTO reports (campaign, hash, slot, content)"
             " SELECT * FROM unnest(%b::int[], %b::bytea[], %b::bigint[], %b::bytea[]) ON CONFLICT DO NOTHING"
+            " RETURNING campaign, slot) SELECT campaign, slot, count(*) FROM kept GROUP BY campaign, slot"
         )
-        return connection.exec_driver_sql(statement, _columns(rows)).rowcount
+        return {(row[0], row[1]): row[2] for row in connection.exec_driver_sql(statement, _columns(rows))}
 
     def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         statement = (

@@ -1,12 +1,16 @@
 """Run a collector until it is told to stop."""
 
+import asyncio
 import contextlib
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any, Literal
 
 import uvicorn
+from starlette.types import Receive, Scope, Send
 
 from lopub.errors import StoreError
 from lopub.service.app import app_of
@@ -23,7 +27,23 @@ STOP_SECONDS = 2
 
 
 class Server(uvicorn.Server):
-    """Stops on SIGTERM and SIGINT, and then is done: exit 0, where uvicorn would die of the signal again."""
+    """Stops on SIGTERM and SIGINT, and then is done: exit 0, where uvicorn would die of the signal again. Others run beside it,
+    in the same event loop, and stop with it."""
+
+    def __init__(self, config: uvicorn.Config, beside: Sequence[tuple[uvicorn.Server, socket.socket]] = ()) -> None:
+        super().__init__(config)
+        self._beside = beside
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take requests, here and beside, until it is to stop."""
+        with self.capture_signals():
+            await asyncio.gather(self._serve(sockets), *(server._serve([bound]) for server, bound in self._beside))
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, with all others."""
+        super().handle_exit(sig, frame)
+        for server, _ in self._beside:
+            server.handle_exit(sig, frame)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -36,16 +56,71 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str], None]) -> None:
-    """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where."""
+def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str, str], None]) -> None:
+    """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where, and where the console
+    is, which is nowhere if empty."""
     log_to_standard_error()
     sys.setswitchinterval(SWITCH_SECONDS)
     store.hold()
-    bound = _bound(settings)
-    config = uvicorn.Config(
-        app_of(Collector(settings, store)),
+    bound = _bound(settings.host, settings.port, settings.connections)
+    address = _address(bound)
+    collector = Collector(settings, store)
+    beside = _console(collector, settings.public.rstrip("/") or address)
+    console = _address(beside[0][1]) + "/console" if beside else ""
+    tell("started", address=address, console=console)
+    listening(address, console)
+    try:
+        Server(_config(app_of(collector), settings), beside).run(sockets=[bound])
+    finally:
+        store.close()
+    tell("stopped")
+
+
+def _console(collector: Collector, public: str) -> list[tuple[uvicorn.Server, socket.socket]]:
+    """The server of the console, on an address of its own, if there is to be one."""
+    at = collector.settings.console_address
+    if at is None:
+        return []
+    try:
+        bound = _bound(*at, collector.settings.connections)
+    except StoreError as error:
+        raise StoreError(
+            f"{error}; put the console elsewhere with --console HOST:PORT, or leave it out with --console ''"
+        ) from None
+    app = LateConsole(collector, public)
+    return [(uvicorn.Server(_config(app, collector.settings, lifespan="on")), bound)]
+
+
+class LateConsole:
+    """The console, which is loaded once the collector listens: its packages take longer to load than the collector itself."""
+
+    def __init__(self, collector: Collector, public: str) -> None:
+        self._collector, self._public = collector, public
+        self._app: asyncio.Task[Any] | None = None
+
+    def _loaded(self) -> Any:
+        from lopub.service.console.app import console_app
+
+        return console_app(self._collector, home=self._collector.settings.home.resolve(), public=self._public)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As an ASGI application."""
+        if self._app is None:
+            self._app = asyncio.create_task(asyncio.to_thread(self._loaded))
+        if scope["type"] == "lifespan":
+            for done in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{done}.complete"})
+            return
+        await (await asyncio.shield(self._app))(scope, receive, send)
+
+
+def _config(app: Any, settings: CollectorSettings, lifespan: Literal["auto", "on"] = "auto") -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
         http=bounded(connections=settings.connections, seconds=settings.receive_seconds),
         ws="none",
+        lifespan=lifespan,
         log_config=None,
         access_log=False,
         proxy_headers=False,  # nobody asks who sent a request
@@ -55,25 +130,21 @@ def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callabl
         timeout_graceful_shutdown=STOP_SECONDS,
         backlog=settings.connections,
     )
+
+
+def _address(bound: socket.socket) -> str:
     host, port = bound.getsockname()[:2]
-    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    tell("started", address=address)
-    listening(address)
-    try:
-        Server(config).run(sockets=[bound])
-    finally:
-        store.close()
-    tell("stopped")
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _bound(settings: CollectorSettings) -> socket.socket:
+def _bound(host: str, port: int, connections: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
-        bound.listen(settings.connections)
+        bound.listen(connections)
         bound.setblocking(False)
     except OSError as error:
-        raise StoreError(f"cannot listen on {settings.host} port {settings.port}: {error.strerror}") from None
+        raise StoreError(f"cannot listen on {host} port {port}: {error.strerror}") from None
     return bound

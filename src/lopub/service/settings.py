@@ -34,6 +34,12 @@ class CollectorSettings:
     """Connections at a time."""
     grace_days: int = GRACE_DAYS
     """Days between the end of a campaign's schedule and its close, for campaigns that are opened from now on."""
+    console: str = "127.0.0.1:8001"
+    """Where the console and the metrics listen, as HOST:PORT; empty: there is no console."""
+    files: str = ""
+    """The directory for the results of jobs; empty: beside an SQLite file, or lopub.files in the working directory."""
+    public: str = ""
+    """The address by which contributors reach the collector, for links and QR codes; empty: where it listens."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -41,6 +47,8 @@ class CollectorSettings:
                 raise DomainError(f"setting {field.name} must be {_KINDS[_type(field.name)]}")
         if not 0 <= self.port < 2**16:
             raise DomainError(f"setting port must lie in 0..65535, got {self.port}")
+        if self.console and self.console_address is None:
+            raise DomainError("setting console must be HOST:PORT, as in 127.0.0.1:8001, or empty")
         if not 0 <= self.grace_days <= GRACE_DAYS:
             raise DomainError(f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}")
         for name in ("body_bytes", "request_reports", "receive_seconds", "queue_reports", "connections"):
@@ -48,6 +56,29 @@ class CollectorSettings:
                 raise DomainError(f"setting {name} must be at least 1, got {getattr(self, name)}")
         if self.queue_reports < self.request_reports:
             raise DomainError("setting queue_reports must not be below request_reports, or no large request could ever wait")
+
+    @property
+    def console_address(self) -> tuple[str, int] | None:
+        """Host and port of the console; None where there is none."""
+        return _host_and_port(self.console)
+
+    @property
+    def home(self) -> Path:
+        """Where the results of jobs lie."""
+        return Path(self.files) if self.files else files_of(self.database)
+
+
+def _host_and_port(text: str) -> tuple[str, int] | None:
+    """127.0.0.1:8001 or [::1]:8001, apart; None where it is neither."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    return (host, int(port)) if host and port.isascii() and port.isdigit() and int(port) < 2**16 else None
+
+
+def files_of(database: str) -> Path:
+    """Where results of jobs lie unless somebody says: beside an SQLite file, or in the working directory."""
+    _, found, path = database.partition("sqlite:///")
+    return Path(f"{path}.files") if found else Path("lopub.files")
 
 
 _KINDS: dict[type, str] = {int: "an integer", str: "a text"}

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects.sqlite import insert
 
 from lopub.errors import StoreError, StoreUnavailable
-from lopub.service.store import Kept, Key, ReportStore, StoredReport
+from lopub.service.store import Accepted, Kept, Key, ReportStore, StoredReport
 
 PRAGMAS = {
     "journal_mode": "WAL",
@@ -74,9 +74,12 @@ class SqliteStore(ReportStore):
             os.close(self._held)
             self._held = None
 
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
         statement = "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        return connection.exec_driver_sql(statement, rows).rowcount
+        alike: dict[Any, list[StoredReport]] = {}
+        for row in rows:
+            alike.setdefault((row.campaign, row.slot), []).append(row)
+        return {key: connection.exec_driver_sql(statement, alike[key]).rowcount for key in sorted(alike)}
 
     def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
         driver: Any = connection.connection.driver_connection

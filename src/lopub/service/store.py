@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Engine, func, or_, select
+from sqlalchemy import Connection, Engine, Table, func, or_, select
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
 from lopub.service.migrating import bring_up_to_date
-from lopub.service.rows import campaigns, refusals, reports
+from lopub.service.rows import WITHDRAWN, campaigns, refusals, reports, tallies
 
 SECONDS_A_DAY = 86_400
 
@@ -41,6 +41,8 @@ class StoredReport(NamedTuple):
     """View mask, then payload; None where the report was withdrawn."""
 
 
+Accepted = Mapping[tuple[int, int], int]
+"""How many new reports, by campaign and slot."""
 Key = tuple[int, bytes]
 Kept = Mapping[Key, tuple[int | None, bytes | None]]
 
@@ -68,11 +70,14 @@ class Written:
     """What became of a group of submissions, in their order, once it is durable."""
 
     outcomes: Sequence[Outcome]
-    n_accepted: int
     n_replayed: int
     refused: Mapping[Reason, int]
-    accepted: Mapping[tuple[int, int | None], int] = field(default_factory=dict)
-    """By campaign and slot, at least how many: where some of a group came again, nobody knows which."""
+    accepted: Accepted
+    """How many are new, by campaign and slot."""
+
+    @property
+    def n_accepted(self) -> int:
+        return sum(self.accepted.values())
 
 
 class ReportStore(ABC):
@@ -105,8 +110,8 @@ class ReportStore(ABC):
         """Let no other process look at the schema meanwhile."""
 
     @abstractmethod
-    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> int:
-        """Insert the rows whose names are not taken; how many."""
+    def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
+        """Insert the rows whose names are not taken; how many, by campaign and slot."""
 
     @abstractmethod
     def _lookup(self, connection: Connection, rows: Sequence[StoredReport]) -> Kept:
@@ -186,14 +191,15 @@ class ReportStore(ABC):
                     for row in submission.rows:
                         first.setdefault(row[:2], row)
             rows = sorted(first.values())
-            n_accepted = self._insert(connection, rows) if rows else 0
+            accepted = self._insert(connection, rows) if rows else {}
             kept: dict[Key, Any] = {key: row[2:] for key, row in first.items()}
-            if n_accepted < len(rows):
+            if sum(accepted.values()) < len(rows):
                 kept.update(self._lookup(connection, rows))
             outcomes = [_outcome(submission, kept, submission.campaign in numbers) for submission in group]
             refused = _refused(group, outcomes)
-            self._count(connection, refused)
-        return _written(group, outcomes, n_accepted, refused)
+            self.count(connection, tallies, accepted)
+            self.count(connection, refusals, {(number, str(reason)): n for (number, reason), n in refused.items()})
+        return _written(group, outcomes, accepted, refused)
 
     def open_numbers(self, connection: Connection, numbers: set[int]) -> set[int]:
         """Those of the campaigns that are open; they stay so until the end of the transaction."""
@@ -204,20 +210,19 @@ class ReportStore(ABC):
         )
         return set(connection.execute(chosen.with_for_update(read=True)).scalars())
 
-    def _count(self, connection: Connection, refused: Mapping[tuple[int, Reason], int]) -> None:
-        """Add to the counts of refused reports: how many, and why, and nothing else."""
-        values = [{"campaign": number, "reason": str(reason), "n": n} for (number, reason), n in sorted(refused.items())]
+    def count(self, connection: Connection, table: Table, added: Mapping[tuple[int, Any], int]) -> None:
+        """Add to the counts of a table, by its keys. In their order, so that no two transactions wait for each other."""
+        campaign, what = table.primary_key.columns.keys()
+        values = [{campaign: number, what: key, "n": n} for (number, key), n in sorted(added.items()) if n]
         if values:
-            insert = self.upsert(refusals)
-            added = insert.on_conflict_do_update(
-                index_elements=["campaign", "reason"], set_={"n": refusals.c.n + insert.excluded.n}
-            )
-            connection.execute(added, values)
+            insert = self.upsert(table)
+            summed = {"n": table.c.n + insert.excluded.n}
+            connection.execute(insert.on_conflict_do_update(index_elements=[campaign, what], set_=summed), values)
 
     def n_reports(self, connection: Connection, number: int) -> int:
         """How many accepted reports a campaign has."""
-        accepted = (reports.c.campaign == number, reports.c.content.is_not(None))
-        return int(connection.execute(select(func.count()).select_from(reports).where(*accepted)).scalar_one())
+        counted = select(func.coalesce(func.sum(tallies.c.n), 0)).where(tallies.c.campaign == number, tallies.c.slot != WITHDRAWN)
+        return int(connection.execute(counted).scalar_one())
 
     def rows(
         self, connection: Connection, number: int, low: bytes = b"", high: bytes | None = None
@@ -255,7 +260,7 @@ def _refused(group: Sequence[Submission], outcomes: Sequence[Outcome]) -> Counte
 
 
 def _written(
-    group: Sequence[Submission], outcomes: Sequence[Outcome], n_accepted: int, refused: Counter[tuple[int, Reason]]
+    group: Sequence[Submission], outcomes: Sequence[Outcome], accepted: Accepted, refused: Counter[tuple[int, Reason]]
 ) -> Written:
     by_reason: Counter[Reason] = Counter()
     for (_, reason), n in refused.items():
@@ -265,13 +270,4 @@ def _written(
         for submission, outcome in zip(group, outcomes, strict=True)
         if not outcome.closed
     )
-    n_replayed = n_kept - n_accepted
-    came = Counter(
-        (row.campaign, row.slot)
-        for submission, outcome in zip(group, outcomes, strict=True)
-        if not outcome.closed
-        for place, row in enumerate(submission.rows)
-        if place not in outcome.refused
-    )
-    accepted = {name: n - n_replayed for name, n in came.items() if n > n_replayed}
-    return Written(outcomes, n_accepted, n_replayed, by_reason, accepted)
+    return Written(outcomes, n_kept - sum(accepted.values()), by_reason, accepted)

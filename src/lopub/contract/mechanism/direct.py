@@ -20,7 +20,10 @@ from lopub.contract.mechanism.base import (
     permanent_from_json,
 )
 from lopub.contract.randomness import Randomness
-from lopub.errors import Reason, ReportRejected
+from lopub.errors import CampaignError, Reason, ReportRejected
+
+MOST_LAWS = 1024
+"""Numbers of candidates times numbers of blocks, over which a permanent answer is looked at."""
 
 
 def _n_bytes(n_candidates: int) -> int:
@@ -145,7 +148,18 @@ class Direct(ByOdds):
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         if self.permanent is None:
             return super().losses(n_blocks, block, channels)
-        return [self.sized(channel.n_candidates, n_blocks).law().loss for channel in channels]
+        sizes = [channel.n_candidates for channel in channels]
+        loss_at = {size: self.sized(size, n_blocks).law().loss for size in set(sizes)}
+        return [loss_at[size] for size in sizes]
+
+    def check_codes(self, blocks: Sequence[Block]) -> None:
+        """Of two layers, every size of a block has an epsilon of its own, under every number of blocks."""
+        n_laws = len(self.noise) * len(set(map(n_cells, blocks)))
+        if self.permanent is not None and n_laws > MOST_LAWS:
+            raise CampaignError(
+                f"a permanent answer over blocks of so many sizes has {n_laws:,} different epsilons, more than the {MOST_LAWS:,}"
+                " that a client derives; list views of fewer sizes"
+            )
 
     def width_of(self, n_candidates: int) -> int:
         return 8 * _n_bytes(n_candidates)

@@ -1,0 +1,288 @@
+// The page on which a person takes part: what is asked and what it means, the questions, what would leave the device, and then sending.
+
+import { applying } from "./applying";
+import type { Answers, Campaign, LopubClient, Raw, Report } from "./client";
+import { controlOf, type Control } from "./controls";
+import { h, type Child } from "./dom";
+import { introduction, trust } from "./introduction";
+import { clientOf, collectorUrl, copying, forget, isPreview, loaded, persisted, remember, remembered, timeOf, Unavailable, type Progress } from "./place";
+import { idIn, saveReceipt } from "./receipt";
+import { isPresent, lifetimeOf, roundsInWords } from "./rounds";
+import { Shown, type Own } from "./showing";
+import { chosenLanguage, directionOf, Wording } from "./wording";
+import { wordsIn, type Words } from "./words";
+
+const RETRY_SECONDS = 20;
+const PATIENCE = { seconds: 20, attempt: 10 };
+
+class Page {
+  private wording: Wording;
+  private words: Words;
+  private ownRounds = "";
+  private controls: Control[] = [];
+  private report?: Report;
+  private own: Own;
+  private answers?: Answers;
+  private isKept = false;
+  private nCopies = 0;
+  private nNamed = 0;
+  private retry?: number;
+  private readonly status = h("p", { class: "status", role: "status", tabindex: -1 });
+
+  constructor(private readonly main: HTMLElement, private readonly campaign: Campaign, private readonly raw: Raw, private readonly client: LopubClient) {
+    const { terms } = campaign;
+    this.wording = new Wording(campaign, raw, chosenLanguage(navigator.languages, [terms.language, ...terms.translations.keys()]));
+    this.words = this.wording.words;
+  }
+
+  async begin(): Promise<void> {
+    const { words, campaign, client, wording } = this, { schedule } = campaign.terms, time = timeOf(campaign);
+    let later = "", needsRecord = true;
+    try {
+      const report = await client.kept(), isDue = !time && !!campaign.repeat && !!(await client.due());
+      if (campaign.repeat) ({ own: this.ownRounds, next: later } = await roundsInWords(client, wording));
+      if (isDue) [needsRecord, later] = [await client.needsRecord(), ""];
+      else this.report = report;
+    } catch (error) {
+      return this.render(alerting(this.sentence(error)));
+    }
+    if (this.report) return this.showReport(isPresent(campaign, this.report) ? "" : later);
+    if (time) later = time < 0 ? words.early(wording.date(schedule!.opens)) : words.over(wording.date(schedule!.closes));
+    this.render(later ? alerting(later) : needsRecord ? this.form() : this.withoutQuestions(), trust(wording), this.fromReceipt());
+  }
+
+  private render(...parts: Child[]): void {
+    const { wording } = this, root = document.documentElement;
+    root.lang = wording.language;
+    if (wording.theirs.lang) this.main.lang = wording.own;
+    else this.main.removeAttribute("lang");
+    root.dir = directionOf(wording.language);
+    document.title = wording.title;
+    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.ownRounds, !!this.report), ...parts].filter((part): part is Node => !!part));
+    this.main.dataset.stage = this.report ? this.progress || "drawn" : "asking";
+  }
+
+  /** A choice of language, where there is one; what was answered stays answered. */
+  private languages(): Child {
+    const { languages, language } = this.wording;
+    if (languages.length < 2) return null;
+    const named = (tag: string): string => new Intl.DisplayNames([tag], { type: "language" }).of(tag) ?? tag;
+    const select = h("select", { change: () => this.speak(select.value) }, ...languages.map((tag) => h("option", { value: tag, lang: tag, selected: tag === language }, named(tag))));
+    return h("label", { class: "languages" }, this.words.language, " ", select);
+  }
+
+  private speak(language: string): void {
+    const before = this.controls;
+    this.wording = new Wording(this.campaign, this.raw, language);
+    this.words = this.wording.words;
+    if (this.report) return this.showReport();
+    void this.begin().then(() => {
+      before.forEach(({ element }, i) => copyFields(element, this.controls[i].element));
+      this.main.querySelector<HTMLElement>(".languages select")?.focus();
+    });
+  }
+
+  /** How far the report has come. */
+  private get progress(): Progress {
+    return this.report ? remembered(this.report.slot) : "";
+  }
+
+  // ---- asking
+
+  private form(): HTMLElement {
+    const { words, campaign } = this, summary = h("p", { class: "error", role: "alert", hidden: true });
+    const update = (): void => {
+      const seen = applying(campaign, (question) => this.controls.find((control) => control.question === question)!.answer());
+      for (const { element, question } of this.controls) element.hidden = !seen.has(question);
+    };
+    this.controls = campaign.domain.questions.map((question) => controlOf(question, this.wording, update));
+    update();
+    const submit = (event: Event): void => {
+      event.preventDefault();
+      const wrong = this.controls.filter((control) => !control.element.hidden && !control.check());
+      summary.hidden = !wrong.length;
+      summary.textContent = wrong.length ? words.mistakes(wrong.length) : "";
+      if (wrong.length) wrong[0].focus();
+      else void this.draw(summary, button);
+    };
+    const button = h("button", { type: "submit", class: "main" }, words.draw);
+    return h("form", { class: "asking", submit, autocomplete: "off", novalidate: true }, h("h2", {}, words.answering), h("p", { class: "staying" }, words.staying),
+      ...this.controls.map(({ element }) => element), summary, h("div", { class: "act" }, button, h("p", { class: "hint" }, words.drawNote)));
+  }
+
+  /** Of a permanent answer, every round after the first. */
+  private withoutQuestions(): HTMLElement {
+    const { words } = this, alert = h("p", { class: "error", role: "alert", hidden: true });
+    const make = async (): Promise<void> => {
+      try {
+        this.report = await this.client.encode();
+        this.showReport();
+      } catch (error) {
+        alert.textContent = this.sentence(error);
+        alert.hidden = false;
+      }
+    };
+    return h("section", { class: "asking" }, h("div", { class: "act" }, h("button", { type: "button", class: "main", click: () => void make() }, words.drawAgain), h("p", { class: "hint" }, words.drawAgainNote), alert));
+  }
+
+  private async draw(alert: HTMLElement, button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    const given = this.controls.filter(({ element }) => !element.hidden).map(({ question, answer }) => [question.name, answer()]);
+    try {
+      this.answers = Object.fromEntries(given) as Answers;
+      const { attributes } = this.campaign.domain, codes = this.campaign.domain.indices(this.answers);
+      this.isKept = await persisted();
+      this.report = await this.client.encode(this.answers);
+      this.own = new Map(attributes.map(({ name }, i) => [name, codes[i]]));
+      this.showReport();
+    } catch (error) {
+      this.answers = undefined;
+      alert.textContent = this.sentence(error);
+      alert.hidden = button.disabled = false;
+    }
+  }
+
+  // ---- showing
+
+  private showReport(later = ""): void {
+    const { progress } = this;
+    this.render(later ? alerting(later) : null, progress === "sent" || progress === "withdrawn" ? this.ended(progress) : this.review(), trust(this.wording));
+    this.main.querySelector<HTMLElement>("h2.step")?.focus();
+    if (progress === "agreed") void this.send();
+  }
+
+  private shown(): Shown {
+    return new Shown(this.campaign, this.raw, this.wording, this.own);
+  }
+
+  private review(): HTMLElement {
+    const { words, report } = this, shown = this.shown();
+    return h("section", { class: "leaving" }, h("h2", { class: "step", tabindex: -1 }, words.leaving), h("p", {}, this.own ? words.leavingNote : words.leavingGone),
+      shown.sides(report!), shown.sureness(report!, lifetimeOf(this.campaign)), this.dice(shown), this.sendBox());
+  }
+
+  /** Copies: drawn anew by a client that keeps nothing, from the answers that are still on the page. */
+  private dice(shown: Shown): Child {
+    const { words, answers } = this;
+    if (!answers) return null;
+    const table = h("div", { class: "copy", role: "status" }), roll = async (): Promise<void> => {
+      const copy = await (await copying(this.campaign)).encode(answers);
+      this.nCopies++;
+      this.nNamed += +shown.namesOwn(copy);
+      table.replaceChildren(h("h4", {}, words.copy(this.nCopies)), ...shown.inWords(copy).filter((part): part is Node => !!part),
+        ...(shown.canName(copy) ? [h("p", { class: "tally" }, words.copies(this.nNamed, this.nCopies))] : []));
+    };
+    return h("section", { class: "dice" }, h("p", { class: "hint" }, words.againNote), h("button", { type: "button", class: "again", click: () => void roll() }, words.again), table);
+  }
+
+  private sendBox(): HTMLElement {
+    const { words, wording } = this, { consent } = wording;
+    const button = h("button", { type: "button", class: "main send", disabled: isPreview, click: () => void this.send() }, words.send);
+    this.status.textContent = isPreview ? words.preview : "";
+    return h("div", { class: "act" }, consent && h("div", { class: "consent" }, h("h3", {}, words.agreeTitle), h("p", wording.theirs, consent)), button, this.receiptButton(), this.status,
+      h("p", { class: "hint" }, this.isKept ? words.persisted : words.volatile));
+  }
+
+  private receiptButton(): HTMLElement {
+    return h("button", { type: "button", class: "receipt", click: () => saveReceipt(this.campaign, collectorUrl, this.report!) }, this.words.receipt);
+  }
+
+  // ---- sending
+
+  private async send(): Promise<void> {
+    clearTimeout(this.retry);
+    const { words, status } = this, button = this.main.querySelector<HTMLButtonElement>("button.send")!;
+    if (isPreview) return;
+    button.disabled = true;
+    this.main.dataset.stage = "agreed";
+    remember(this.report!.slot, "agreed");
+    status.textContent = words.sending;
+    try {
+      await this.client.send(collectorUrl, { patience: PATIENCE });
+      remember(this.report!.slot, "sent");
+      this.showReport();
+    } catch (error) {
+      const isLater = error instanceof lopub.TryLater;
+      status.textContent = isLater ? words.waiting : this.sentence(error);
+      button.disabled = false;
+      if (isLater) this.retry = setTimeout(() => void this.send(), 1000 * RETRY_SECONDS);
+      else remember(this.report!.slot, "");
+    }
+  }
+
+  /** Try again at once where the network has come back. */
+  online(): void {
+    if (this.main.dataset.stage === "agreed" && this.retry !== undefined) void this.send();
+  }
+
+  private ended(progress: "sent" | "withdrawn"): HTMLElement {
+    const { words, status } = this, isSent = progress === "sent";
+    const withdraw = h("button", { type: "button", class: "withdraw", click: () => void this.withdraw(withdraw) }, words.withdraw);
+    status.textContent = "";
+    return h("section", { class: "ended" }, h("h2", { class: "step", tabindex: -1 }, isSent ? words.sent : words.withdrawn), isSent && h("p", {}, words.sentNote),
+      isSent && h("div", { class: "act" }, this.receiptButton(), withdraw, status, h("p", { class: "hint" }, words.withdrawNote, " ", this.isKept ? words.persisted : words.volatile)),
+      h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
+  }
+
+  private async withdraw(button: HTMLButtonElement): Promise<void> {
+    button.disabled = true;
+    this.status.textContent = this.words.withdrawing;
+    try {
+      await this.client.withdraw(collectorUrl, { patience: PATIENCE });
+      remember(this.report!.slot, "withdrawn");
+      this.showReport();
+    } catch (error) {
+      this.status.textContent = this.sentence(error);
+      button.disabled = false;
+    }
+  }
+
+  private fromReceipt(): Child {
+    if (isPreview) return null;
+    const { words } = this, status = h("p", { class: "status", role: "status" }), file = h("input", { type: "file", accept: "application/json,.json" });
+    const button = h("button", { type: "button", class: "withdraw", click: async () => {
+      const id = file.files?.[0] && (await idIn(file.files[0], this.campaign)), answer = id ? await forget(id) : undefined;
+      status.textContent = answer === undefined ? words.badReceipt : answer === 204 ? words.withdrawn : answer === 409 ? words.closed : words.unwithdrawn;
+    } }, words.withdraw);
+    return h("details", { class: "other" }, h("summary", {}, words.fromReceipt), h("label", { class: "file" }, words.chooseReceipt, " ", file), button, status);
+  }
+
+  /** One sentence about what went wrong. It never has an answer in it: no message of the client does, and none of these is shown. */
+  private sentence(error: unknown): string {
+    const { words } = this;
+    if (error instanceof lopub.StoreError || error instanceof DOMException) return words.noStore;
+    if (error instanceof lopub.ReportRejected) return words.rejected(error.reason ?? "");
+    if (error instanceof lopub.TryLater) return words.waiting;
+    if (error instanceof lopub.CollectorError) return error.message.includes("(409)") ? words.closed : words.refused;
+    return words.failed;
+  }
+}
+
+const alerting = (sentence: string): HTMLElement => h("p", { class: "alert", role: "alert" }, sentence);
+
+/** What was answered in one language, in another: the same fields in the same order. What was searched for is not an answer. */
+function copyFields(from: Element, to: Element): void {
+  const fields = "input:not([type=search]), select", old = [...from.querySelectorAll<HTMLInputElement | HTMLSelectElement>(fields)];
+  [...to.querySelectorAll<HTMLInputElement | HTMLSelectElement>(fields)].forEach((field, i) => {
+    const { value } = old[i];
+    if (field instanceof HTMLSelectElement && value && ![...field.options].some((option) => option.value === value)) field.append(h("option", { value }));
+    if (field instanceof HTMLInputElement && /radio|checkbox/.test(field.type)) field.checked = (old[i] as HTMLInputElement).checked;
+    else field.value = value;
+    for (const kind of ["input", "change"]) field.dispatchEvent(new Event(kind, { bubbles: true }));
+  });
+}
+
+async function start(main: HTMLElement): Promise<void> {
+  const words = wordsIn(chosenLanguage(navigator.languages, ["en", "de"])), said = main.querySelector(".told") ?? main.appendChild(h("p", { class: "told", role: "status" }));
+  said.replaceChildren(words.loading);
+  try {
+    const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw, await clientOf(campaign));
+    addEventListener("online", () => page.online());
+    await page.begin();
+  } catch (error) {
+    const why = error instanceof Unavailable ? error.why : "failed";
+    said.replaceChildren(h("span", { class: "alert" }, words[why]), ...(why === "unreachable" ? [h("button", { type: "button", click: () => void start(main) }, words.retry)] : []));
+  }
+}
+
+void start(document.getElementById("page")!);

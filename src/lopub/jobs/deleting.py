@@ -1,0 +1,52 @@
+"""A campaign's reports are deleted for good, with what jobs copied of them; a certificate says so, and names what may remain."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from lopub.contract.schedule import day_of
+from lopub.errors import DomainError
+from lopub.jobs.work import Task
+from lopub.service.campaigns import erase
+from lopub.service.queue import State, jobs_of
+
+REMAINS = (
+    "what was published before",
+    "backups of the database, and copies of exported reports, that were taken elsewhere",
+    "the database's own write-ahead log, replicas and dumps, until they are recycled",
+    "snapshots and backups of the disk",
+)
+"""What a deletion cannot reach."""
+
+
+def delete(task: Task, part: Path) -> dict[str, Any]:
+    """Delete the reports of a closed campaign; doing it again changes nothing."""
+    entry = task.entry
+    if entry.closed is None:
+        raise DomainError("close the campaign first: it still takes reports")
+    task.progress("deleting reports", 0, None)
+    n_rows = erase(task.store, entry)
+    n_exports = _without_exports(task)
+    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup") if job.state is State.DONE]
+    certificate = {
+        "campaign": entry.campaign.id,
+        "name": entry.campaign.terms.name,
+        "deleted_on": str(day_of(task.store.today())),
+        "rows_deleted": n_rows if n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
+        "exports_deleted": n_exports,
+        "may_remain": [*REMAINS, *(f"{name}, which this service made" for name in backups)],
+    }
+    (part / "certificate.json").write_text(json.dumps(certificate, ensure_ascii=False, indent=1), encoding="utf-8")
+    return certificate
+
+
+def _without_exports(task: Task) -> int:
+    """Take away the files of reports that jobs made; how many."""
+    n = 0
+    for job in jobs_of(task.store, task.subject, kind="export"):
+        directory = task.home / str(job.number)
+        if directory.is_dir():
+            shutil.rmtree(directory)
+            n += 1
+    return n

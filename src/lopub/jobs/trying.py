@@ -1,0 +1,39 @@
+"""A draft's best design, tried out with simulated people; and the campaign that it makes."""
+
+from pathlib import Path
+from typing import Any
+
+from lopub.contract.fields import domain_of
+from lopub.errors import CampaignError, all_of
+from lopub.forecast.draft import draft_of
+from lopub.forecast.draft_text import parsed
+from lopub.jobs.work import Task
+from lopub.planning import advice, plan_page
+from lopub.planning import plan as planned
+
+N_TRIED = 3
+
+
+def plan(task: Task, part: Path) -> dict[str, Any]:
+    """The plan for the people and the epsilon that were chosen, as a page; and its campaign."""
+    draft = draft_of(*parsed(task.choices["draft"].encode()))
+    if draft.mistakes or draft.terms is None:
+        raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
+    people, epsilon = int(task.choices["people"]), float(task.choices["epsilon"])
+    found = planned(domain_of(draft.questions), people=people, epsilon=epsilon, n_tried=N_TRIED, progress=task.progress)
+    advised = advice(found)
+    campaign = found.campaign(draft.terms)
+    campaign.save(part / "campaign.json")
+    (part / "plan.html").write_text(plan_page(found, advised, progress=task.progress), encoding="utf-8")
+    trial = found.best.trial
+    return {
+        "campaign": campaign.id,
+        "people": people,
+        "epsilon": epsilon,
+        "design": found.best.label(found.domain.sizes),
+        "expected": found.error,
+        "tried_people": None if trial is None else trial.n_people,
+        "tried_shares": None if trial is None else trial.share_error,
+        "tried_pairs": None if trial is None or trial.pair_error != trial.pair_error else trial.pair_error,
+        "advice": [one.text for one in advised],
+    }

@@ -1,0 +1,1 @@
+"""The console: a campaign from its draft to its deletion, in a browser."""

@@ -1,0 +1,144 @@
+"""The console as an application of its own: who may ask for what, and under which policy everything is answered."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from lopub.errors import DomainError, LopubError, NoCampaign
+from lopub.service.collector import Collector
+from lopub.service.console import ending, foreseeing, listing, running, signing, writing
+from lopub.service.console.desk import HERE, Desk, Screen, refused, to
+from lopub.service.console.gate import COOKIE
+from lopub.service.console.keeping import record
+from lopub.service.console.visits import Visit, form_of, languages_of
+from lopub.service.logs import log
+from lopub.service.metrics import CONTENT_TYPE
+from lopub.service.problems import Problem, problem_of
+from lopub.service.tokens import grant_of
+
+SCREENS = (
+    *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *ending.SCREENS,
+)  # fmt: skip
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self';"
+    " frame-src 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+STATIC = {"console.css": "text/css", "style.css": "text/css", "htmx.min.js": "text/javascript"}
+STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
+
+
+def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
+    """The console and the metrics. public: the address by which contributors reach the collector."""
+    desk = Desk(collector=collector, home=home, public=public)
+
+    async def metrics(_: Request) -> Response:
+        return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            return Response(status_code=404, headers=HEADERS)
+        path = STYLE if name == "style.css" else HERE / "static" / name
+        return FileResponse(path, media_type=STATIC[name], headers=HEADERS | {"Cache-Control": "no-cache"})
+
+    async def front(_: Request) -> Response:
+        return to("/console")
+
+    routes = [Route("/", front), Route("/metrics", metrics), Route("/console/static/{name}", static)]
+    return Starlette(routes=routes + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS])
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def _answering(desk: Desk, screen: Screen) -> Handler:
+    """A screen behind its checks."""
+
+    async def handle(request: Request) -> Response:
+        visit = _visit(request)
+        try:
+            answer = await _checked(desk, screen, request, visit)
+        except LopubError as error:
+            answer = _told(visit, error)
+        except Exception:
+            log.exception("bug in the console")
+            answer = refused(visit, "the console has a bug; the collector's log says more", status=500)
+        for name, value in HEADERS.items():
+            answer.headers.setdefault(name, value)
+        return answer
+
+    return handle
+
+
+async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -> Response:
+    """Session, scope, form: in this order, so that nobody unknown makes the console read anything."""
+    session = desk.gate.session(visit.cookie)
+    grant = None if session is None else await run_in_threadpool(grant_of, desk.store, session.token)
+    grant = None if grant is None or grant.expired else grant
+    if screen.scope and (session is None or grant is None):
+        return _sign_in(visit)
+    visit = replace(visit, session=session if grant else None, grant=grant)
+    if screen.scope and grant is not None and not grant.allows(screen.scope):
+        return refused(visit, f"this needs a token of scope {screen.scope}", status=403)
+    if screen.method == "POST":
+        if not _is_own(request):
+            return refused(visit, "the request came from another site", status=403)
+        form, files = await form_of(request, seconds=desk.collector.settings.receive_seconds)
+        visit = replace(visit, form=form, files=files)
+        if screen.scope and not (session and hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode())):
+            return refused(visit, "the form is not one that this session was given; load the page again", status=403)
+    return await run_in_threadpool(_shown, desk, screen, visit)
+
+
+def _sign_in(visit: Visit) -> Response:
+    """Where somebody unknown has to go; htmx would put that page into this one, unless it is told otherwise."""
+    return Response(status_code=204, headers={"HX-Redirect": "/console/sign-in"}) if visit.is_part else to("/console/sign-in")
+
+
+def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
+    answer = screen.show(desk, visit)
+    if screen.what and answer.status_code < 400:
+        record(desk.store, visit.who, screen.what, next(iter(visit.at.values()), ""))
+    return answer
+
+
+def _visit(request: Request) -> Visit:
+    return Visit(
+        at={name: str(value) for name, value in request.path_params.items()},
+        query=dict(request.query_params),
+        languages=languages_of(request),
+        is_part=request.headers.get("hx-request") == "true",
+        cookie=request.cookies.get(COOKIE, ""),
+        is_secure=request.headers.get("x-forwarded-proto") == "https",
+    )
+
+
+def _is_own(request: Request) -> bool:
+    """Whether a form comes from a page of the console: browsers say so, and a form from elsewhere cannot lie."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    return urlsplit(origin).netloc == request.headers.get("host", "")
+
+
+def _told(visit: Visit, error: LopubError) -> Response:
+    if isinstance(error, DomainError | NoCampaign):
+        return refused(visit, str(error), status=404)
+    problem = error if isinstance(error, Problem) else problem_of(error)
+    return refused(visit, str(problem), status=problem.kind.status)

@@ -1,0 +1,89 @@
+"""What all screens share: the store, the results of jobs, who is signed in; and how a screen becomes an answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Literal
+
+from starlette.responses import FileResponse, Response
+
+from lopub.errors import DomainError, NoCampaign
+from lopub.pages.templating import page_language, rendered
+from lopub.service.campaigns import Entry, find_campaign
+from lopub.service.collector import CAMPAIGN_ID, Collector
+from lopub.service.console.gate import Gate
+from lopub.service.console.visits import Visit
+from lopub.service.queue import QueuedJob, State
+from lopub.service.store import ReportStore
+
+HERE = Path(__file__).parent
+TEMPLATES = HERE / "templates"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """The console's own things."""
+
+    collector: Collector
+    home: Path
+    """Where the results of jobs lie."""
+    public: str
+    """The address by which contributors reach the collector."""
+    gate: Gate = field(default_factory=Gate)
+
+    @property
+    def store(self) -> ReportStore:
+        return self.collector.store
+
+    def entry(self, visit: Visit) -> Entry:
+        """The campaign that an address names, as the store has it now."""
+        if not CAMPAIGN_ID.fullmatch(visit.at["id"]):
+            raise NoCampaign("there is no such campaign")
+        return find_campaign(self.store, visit.at["id"])
+
+
+Answer = Response
+Show = Callable[[Desk, Visit], Answer]
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A route of the console: who may ask, and what answers."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    show: Show
+    scope: Literal["", "read", "manage"] = "read"
+    """Empty: whoever comes."""
+    what: str = ""
+    """Under which name it is written down, if it does something."""
+
+
+def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> Answer:
+    """A page, or a part of one, in the reader's language."""
+    language = page_language(visit.languages)
+    content = rendered(template, TEMPLATES, language, words=HERE / "words", visit=visit, **context)
+    return Response(content, status_code=status, media_type="text/html; charset=utf-8")
+
+
+def to(address: str) -> Answer:
+    """Go on elsewhere: after something was done, so that going back, or a reload, does not do it again."""
+    return Response(status_code=HTTPStatus.SEE_OTHER, headers={"Location": address})
+
+
+def refused(visit: Visit, sentence: str, *, status: int = 400, back: str = "/console") -> Answer:
+    """A page with a sentence that says what is wrong."""
+    return page(visit, "refused.html", status=status, sentence=sentence, back=back)
+
+
+def result_of(desk: Desk, job: QueuedJob) -> Path:
+    """Where the result of a job lies."""
+    if job.state is not State.DONE:
+        raise DomainError(f"job {job.number} has no result")
+    return desk.home / str(job.number) / "result"
+
+
+def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:
+    """A file of a result. name: under which it is kept; None where it is looked at in place."""
+    return FileResponse(path, media_type=media_type, filename=name, headers=dict(headers or {}))

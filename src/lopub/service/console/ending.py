@@ -1,0 +1,155 @@
+"""A closed campaign: publish, read, ask, delete."""
+
+import threading
+
+from lopub.errors import DomainError, LopubError, TooFewReports
+from lopub.inference import METHODS
+from lopub.release.settings import STRUCTURES, PublishSettings
+from lopub.service.campaigns import Entry, tally
+from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
+from lopub.service.console.listing import state_of
+from lopub.service.console.running import is_typed
+from lopub.service.console.visits import Visit
+from lopub.service.queue import QueuedJob, State, ask, cancel, find_job, jobs_of, lines_of, subjects_done
+from lopub.service.studies import open_study
+
+FRAMED = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'"
+"""What a published page may do inside the console: be looked at."""
+FILES = {
+    "publish": {"publication.zip": "application/zip"},
+    "plan": {"campaign.json": "application/json"},
+    "export": {"reports.parquet": "application/vnd.apache.parquet"},
+    "backup": {"lopub.backup": "application/octet-stream"},
+    "delete": {"certificate.json": "application/json"},
+}
+"""What can be had of a job's result, by its exact name: nothing else of the disk has an address."""
+PAGES = {"publish": "publication/report.html", "plan": "plan.html"}
+LONGEST_QUESTION = 500
+_asking = threading.Lock()
+
+
+def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:
+    """The newest job that published the campaign."""
+    done = [job for job in jobs_of(desk.store, entry.campaign.id, kind="publish") if job.state is State.DONE]
+    return done[0] if done else None
+
+
+def show_publish(desk: Desk, visit: Visit) -> Answer:
+    """The choices, with their defaults; and how the last job went."""
+    entry = desk.entry(visit)
+    jobs = jobs_of(desk.store, entry.campaign.id, kind="publish", most=5)
+    state = state_of(entry, subjects_done(desk.store, "publish"))
+    return page(visit, "publish.html", entry=entry, jobs=jobs, state=state, structures=STRUCTURES, methods=METHODS)
+
+
+def start_publish(desk: Desk, visit: Visit) -> Answer:
+    """Ask for a publication; refused at once where it cannot be."""
+    entry = desk.entry(visit)
+    back = f"/console/campaigns/{entry.campaign.id}/publish"
+    try:
+        if entry.closed is None:
+            raise DomainError("close the campaign first: what comes in later would not be in the publication")
+        tally(desk.store, entry)
+        choices = {"structure": visit.form.get("structure", "calibrated"), "method": visit.form.get("method", "shrunk")}
+        numbers = {name: visit.number(name, default) for name, default in (("copies", 1), ("seed", 0))}
+        rows = visit.number("rows", 0)
+        chosen = choices | numbers | ({"rows": rows} if rows else {}) | {"counts": "counts" in visit.form}
+        PublishSettings(**chosen)  # type: ignore[arg-type] # checks itself
+    except TooFewReports:
+        return refused(visit, "there are not enough reports yet to publish anything", back=back)
+    except LopubError as error:
+        return refused(visit, str(error), back=back)
+    return to(f"/console/jobs/{ask(desk.store, 'publish', entry.campaign.id, chosen).number}")
+
+
+def show_read(desk: Desk, visit: Visit) -> Answer:
+    """The report in place, the archive, and a box for questions."""
+    entry = desk.entry(visit)
+    job = last_publication(desk, entry)
+    asked = visit.query.get("ask", "").strip()[:LONGEST_QUESTION]
+    answer, problem = "", ""
+    if job is not None and asked:
+        try:
+            with _asking:  # one at a time: questions take memory
+                answer = str(open_study(result_of(desk, job) / "publication").probability(asked))
+        except LopubError as error:
+            problem = str(error)
+    return page(visit, "read.html", entry=entry, job=job, asked=asked, answer=answer, problem=problem)
+
+
+def show_result(desk: Desk, visit: Visit) -> Answer:
+    """The page of a result, to be framed; it may run nothing and send nothing."""
+    job = find_job(desk.store, visit.number_at("job"))
+    if job.kind not in PAGES:
+        raise DomainError(f"job {job.number} has no page")
+    return file(result_of(desk, job) / PAGES[job.kind], "text/html", headers={"Content-Security-Policy": FRAMED})
+
+
+def fetch_file(desk: Desk, visit: Visit) -> Answer:
+    """A file of a result."""
+    job = find_job(desk.store, visit.number_at("job"))
+    name = visit.at["name"]
+    if name not in FILES[job.kind]:
+        raise DomainError("there is no such file")
+    if job.kind in ("export", "backup") and not visit.may_manage:
+        raise DomainError("reports are for those who manage")
+    return file(result_of(desk, job) / name, FILES[job.kind][name], name=name)
+
+
+def show_delete(desk: Desk, visit: Visit) -> Answer:
+    """When reports are deleted by themselves, and how to do it now; afterwards, the certificate."""
+    entry = desk.entry(visit)
+    jobs = jobs_of(desk.store, entry.campaign.id, kind="delete", most=1)
+    days = entry.campaign.terms.retention_days
+    left = None if entry.closed is None or not days else max(0, entry.closed + days + 1 - entry.clock())
+    return page(visit, "delete.html", entry=entry, job=jobs[0] if jobs else None, days_left=left)
+
+
+def start_delete(desk: Desk, visit: Visit) -> Answer:
+    """Ask for the deletion, once the id was typed."""
+    entry = desk.entry(visit)
+    back = f"/console/campaigns/{entry.campaign.id}/delete"
+    if not is_typed(visit.form.get("typed", ""), entry.campaign.id):
+        return refused(visit, "nothing is deleted: type at least the first 8 digits of the campaign's id", back=back)
+    if entry.closed is None:
+        return refused(visit, "close the campaign first: it still takes reports", back=back)
+    return to(f"/console/jobs/{ask(desk.store, 'delete', entry.campaign.id).number}")
+
+
+def start_copy(desk: Desk, visit: Visit) -> Answer:
+    """Ask for a file of a campaign's reports."""
+    return to(f"/console/jobs/{ask(desk.store, 'export', desk.entry(visit).campaign.id).number}")
+
+
+def start_backup(desk: Desk, visit: Visit) -> Answer:
+    """Ask for a backup of the whole database."""
+    return to(f"/console/jobs/{ask(desk.store, 'backup').number}")
+
+
+def show_job(desk: Desk, visit: Visit) -> Answer:
+    """How far a job is, what it said, and what came out."""
+    job = find_job(desk.store, visit.number_at("job"))
+    name = "job_state.html" if visit.is_part else "job.html"
+    files = sorted(FILES[job.kind]) if job.state is State.DONE else []
+    return page(visit, name, job=job, lines=lines_of(desk.store, job.number), files=files, has_page=job.kind in PAGES)
+
+
+def cancel_job(desk: Desk, visit: Visit) -> Answer:
+    """Stop a job."""
+    cancel(desk.store, visit.number_at("job"))
+    return to(f"/console/jobs/{visit.number_at('job')}")
+
+
+SCREENS = (
+    Screen("GET", "/console/campaigns/{id}/publish", show_publish),
+    Screen("POST", "/console/campaigns/{id}/publish", start_publish, scope="manage", what="publication asked for"),
+    Screen("GET", "/console/campaigns/{id}/read", show_read),
+    Screen("GET", "/console/campaigns/{id}/delete", show_delete),
+    Screen("POST", "/console/campaigns/{id}/delete", start_delete, scope="manage", what="deletion asked for"),
+    Screen("POST", "/console/campaigns/{id}/export", start_copy, scope="manage", what="export asked for"),
+    Screen("POST", "/console/backup", start_backup, scope="manage", what="backup asked for"),
+    Screen("GET", "/console/jobs/{job}", show_job),
+    Screen("POST", "/console/jobs/{job}/cancel", cancel_job, scope="manage", what="job cancelled"),
+    Screen("GET", "/console/jobs/{job}/page", show_result),
+    Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file),
+)

@@ -1,0 +1,155 @@
+"""Plan, preview, open: what so many people at an epsilon will give, how it will look, and the campaign that comes of it."""
+
+import math
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+
+from lopub.contract.budget import WEAK_EPSILON
+from lopub.contract.campaign import Campaign
+from lopub.contract.fields import domain_of
+from lopub.contract.terms import Terms
+from lopub.contract.wording import Wording
+from lopub.errors import CampaignError, DomainError, LopubError, all_of
+from lopub.forecast.design import brief_designs, ranked
+from lopub.forecast.draft import draft_of
+from lopub.forecast.draft_text import parsed
+from lopub.forecast.outlook import Forecast, outlook
+from lopub.forecast.population import Population
+from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.laws.designs import Design
+from lopub.service.campaigns import open_campaign
+from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
+from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, set_goal
+from lopub.service.console.visits import Visit
+from lopub.service.queue import State, ask, jobs_of
+
+MOST_PEOPLE = 100_000_000
+EPSILONS = (Decimal("0.1"), Decimal(20))
+FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Of the people that are asked for: what fewer or more would give."""
+
+
+def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
+    """People and epsilon, as asked for or as kept."""
+    people = min(max(visit.number("people", kept.people), 1), MOST_PEOPLE)
+    try:
+        epsilon = Decimal(visit.form.get("epsilon", visit.query.get("epsilon", kept.epsilon)))
+    except InvalidOperation:
+        epsilon = Decimal(kept.epsilon)
+    if not epsilon.is_finite():
+        epsilon = Decimal(kept.epsilon)
+    low, high = EPSILONS
+    return people, f"{min(max(epsilon, low), high).normalize():f}"
+
+
+@lru_cache(maxsize=32)
+def _terms_of(text: str) -> tuple[Population, Terms]:
+    """The people that forecasts are about, and the terms; made once for a text, so that a slider follows the hand."""
+    draft = draft_of(*parsed(text.encode()))
+    if draft.mistakes or draft.terms is None:
+        raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
+    domain = domain_of(draft.questions)
+    domain.check_questionnaire()
+    return Population.like_surveys(domain), draft.terms
+
+
+def forecasts(population: Population, people: int, epsilon: str) -> list[tuple[Design, Forecast]]:
+    """The usual designs by the closed form, the best first."""
+    sizes = population.domain.sizes
+    return ranked(brief_designs(sizes, float(epsilon)), population, float(epsilon), people=people)
+
+
+def show_plan(desk: Desk, visit: Visit) -> Answer:
+    """What is to be expected; as a part of the page where a slider was moved."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    people, epsilon = chosen(visit, kept)
+    try:
+        population, terms = _terms_of(kept.text)
+        found = forecasts(population, people, epsilon)
+    except LopubError as error:
+        return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
+    tried = jobs_of(desk.store, kept.id, kind="plan", most=1)
+    return page(
+        visit,
+        "forecast.html" if visit.is_part else "plan.html",
+        kept=kept,
+        terms=terms,
+        people=people,
+        epsilon=epsilon,
+        sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
+        is_weak=Decimal(epsilon) > WEAK_EPSILON,
+        best=found[0][1],
+        design=str(found[0][0]),
+        curve=_curve(population, found[0][0], people, epsilon),
+        job=tried[0] if tried else None,
+        enough=people >= terms.min_reports,
+    )
+
+
+def _curve(population: Population, design: Design, people: int, epsilon: str) -> list[tuple[int, float]]:
+    """People and expected error of shares."""
+    counts = sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})
+    at = outlook(design, population, float(epsilon))
+    return [(n, at.at(n).shares) for n in counts]
+
+
+def _tried(text: str, people: int, epsilon: str) -> dict[str, str | int]:
+    """What a job that tries a plan is told."""
+    return {"draft": text, "people": people, "epsilon": epsilon}
+
+
+def keep_plan(desk: Desk, visit: Visit) -> Answer:
+    """Keep people and epsilon; and try them out, or go on, as the button says."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    people, epsilon = chosen(visit, kept)
+    change_draft(desk.store, kept.id, people=people, epsilon=epsilon)
+    if visit.form.get("do") == "try":
+        ask(desk.store, "plan", kept.id, _tried(kept.text, people, epsilon))
+        return to(f"/console/drafts/{kept.id}/plan")
+    return to(f"/console/drafts/{kept.id}/preview")
+
+
+def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
+    """The campaign that a draft and its plan make: as it was tried out, else the best of the usual designs for so many people."""
+    for job in jobs_of(desk.store, kept.id, kind="plan"):
+        if job.state is State.DONE and job.choices == _tried(kept.text, kept.people, kept.epsilon):
+            return Campaign.load(result_of(desk, job) / "campaign.json")
+    population, terms = _terms_of(kept.text)
+    repeat = terms.repeat
+    if repeat is not None and repeat.is_permanent:
+        raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")
+    design = forecasts(population, kept.people, kept.epsilon)[0][0]
+    request = CampaignRequest(epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
+    return make_campaign(population.domain, terms, request)
+
+
+def show_preview(desk: Desk, visit: Visit) -> Answer:
+    """The questions as contributors will read them, in each language; nothing is sent."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    try:
+        campaign = campaign_of(desk, kept)
+    except LopubError as error:
+        return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
+    wordings = [Wording(campaign, tag) for tag in (campaign.terms.language, *campaign.terms.translations)]
+    return page(visit, "preview.html", kept=kept, campaign=campaign, wordings=wordings)
+
+
+def open_draft(desk: Desk, visit: Visit) -> Answer:
+    """The campaign of a draft takes reports from now on, or from the first day of its schedule; the draft is gone."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    try:
+        campaign = campaign_of(desk, kept)
+        entry, _ = open_campaign(desk.store, campaign, grace_days=desk.collector.settings.grace_days)
+    except LopubError as error:
+        return refused(visit, str(error), back=f"/console/drafts/{kept.id}/preview")
+    set_goal(desk.store, entry.number, kept.people)
+    drop_draft(desk.store, kept.id)
+    return to(f"/console/campaigns/{campaign.id}")
+
+
+SCREENS = (
+    Screen("GET", "/console/drafts/{draft}/plan", show_plan),
+    Screen("POST", "/console/drafts/{draft}/plan", keep_plan, scope="manage"),
+    Screen("GET", "/console/drafts/{draft}/preview", show_preview),
+    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened"),
+)

@@ -1,0 +1,109 @@
+"""What the console keeps in the store: drafts, goals, and what was done by whom."""
+
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, delete, func, insert, select, update
+
+from lopub.errors import DomainError
+from lopub.service.rows import audit, drafts, goals
+from lopub.service.store import ReportStore
+
+PEOPLE, EPSILON = 5_000, "4"
+"""What a new draft is planned for."""
+MOST_DRAFTS = 1000
+SHOWN_ACTIONS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptDraft:
+    """A draft in the store."""
+
+    id: str
+    text: str
+    people: int
+    epsilon: str
+    changed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """Something that somebody did."""
+
+    time: int
+    who: str
+    what: str
+    subject: str
+
+    @property
+    def when(self) -> str:
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.time))
+
+
+def new_draft(store: ReportStore, text: str) -> KeptDraft:
+    """Keep a text as a new draft."""
+    kept = KeptDraft(id=secrets.token_hex(8), text=text, people=PEOPLE, epsilon=EPSILON, changed=int(time.time()))
+    with store.writing() as connection:
+        if connection.execute(select(func.count()).select_from(drafts)).scalar_one() >= MOST_DRAFTS:
+            raise DomainError(f"there are {MOST_DRAFTS:,} drafts already; delete some")
+        connection.execute(insert(drafts).values(vars(kept)))
+    return kept
+
+
+def find_draft(store: ReportStore, draft_id: str) -> KeptDraft:
+    """The draft of this id."""
+    with store.reading() as connection:
+        row = connection.execute(select(drafts).where(drafts.c.id == draft_id)).one_or_none()
+    if row is None:
+        raise DomainError("there is no such draft; it may have been opened or deleted")
+    return _draft(row)
+
+
+def all_drafts(store: ReportStore) -> list[KeptDraft]:
+    """Every draft, the last changed first."""
+    with store.reading() as connection:
+        return [_draft(row) for row in connection.execute(select(drafts).order_by(drafts.c.changed.desc(), drafts.c.id))]
+
+
+def change_draft(store: ReportStore, draft_id: str, **values: str | int) -> None:
+    """Keep another text, or another plan, of a draft."""
+    with store.writing() as connection:
+        changed = update(drafts).where(drafts.c.id == draft_id).values(values | {"changed": int(time.time())})
+        connection.execute(changed)
+
+
+def drop_draft(store: ReportStore, draft_id: str) -> None:
+    """Forget a draft."""
+    with store.writing() as connection:
+        connection.execute(delete(drafts).where(drafts.c.id == draft_id))
+
+
+def set_goal(store: ReportStore, number: int, people: int) -> None:
+    """Write down for how many people a campaign was planned."""
+    with store.writing() as connection:
+        connection.execute(store.upsert(goals).values(campaign=number, people=people).on_conflict_do_nothing())
+
+
+def goal_of(store: ReportStore, number: int) -> int | None:
+    """For how many people a campaign was planned; None where nobody said."""
+    with store.reading() as connection:
+        return connection.execute(select(goals.c.people).where(goals.c.campaign == number)).scalar_one_or_none()
+
+
+def record(store: ReportStore, who: str, what: str, subject: str = "") -> None:
+    """Write down that something was done."""
+    with store.writing() as connection:
+        connection.execute(insert(audit).values(time=int(time.time()), who=who, what=what[:40], subject=subject[:64]))
+
+
+def actions(store: ReportStore) -> list[Action]:
+    """What was done last, the newest first."""
+    with store.reading() as connection:
+        rows = connection.execute(select(audit).order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)).all()
+    return [Action(time=row.time, who=row.who, what=row.what, subject=row.subject) for row in rows]
+
+
+def _draft(row: Row[Any]) -> KeptDraft:
+    return KeptDraft(id=row.id, text=row.text, people=row.people, epsilon=row.epsilon, changed=row.changed)

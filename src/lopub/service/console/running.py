@@ -1,0 +1,130 @@
+"""An open campaign: where people answer it, how it goes, and its close."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from lopub.contract.budget import decimal_up
+from lopub.contract.campaign import Campaign
+from lopub.contract.wording import Wording
+from lopub.errors import TooFewReports
+from lopub.forecast.outlook import Outlook, outlook_of
+from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
+from lopub.service.console.charts import bars
+from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
+from lopub.service.console.keeping import goal_of
+from lopub.service.console.listing import state_of
+from lopub.service.console.qr import qr_svg
+from lopub.service.console.visits import Visit
+from lopub.service.queue import subjects_done
+
+SHOWN_DAYS = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """What may be shown of a campaign that has enough reports."""
+
+    n_reports: int
+    days: tuple[tuple[str, int], ...]
+    refused: Mapping[str, int]
+    n_withdrawn: int
+    error: float
+    """Expected, of shares, with what there is."""
+    goal: int | None
+    goal_error: float | None
+    days_left: int | None
+    """Until the goal is reached at this pace."""
+
+
+@lru_cache(maxsize=64)
+def _outlook(campaign: Campaign) -> Outlook:
+    return outlook_of(campaign)
+
+
+def watched(desk: Desk, entry: Entry) -> Watched | None:
+    """None below the campaign's min_reports: then nothing is shown."""
+    try:
+        found = tally(desk.store, entry)
+    except TooFewReports:
+        return None
+    goal, at = goal_of(desk.store, entry.number), _outlook(entry.campaign)
+    return Watched(
+        n_reports=found.n_reports,
+        days=tuple((str(day_at(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
+        refused={str(reason): n for reason, n in found.refused.items()},
+        n_withdrawn=found.n_withdrawn,
+        error=at.at(found.n_reports).shares,
+        goal=goal,
+        goal_error=None if goal is None else at.at(goal).shares,
+        days_left=None if goal is None else _days_left(found, goal, entry.clock()),
+    )
+
+
+def _days_left(found: Tally, goal: int, today: int) -> int | None:
+    """At the pace since the first report; None where there is none."""
+    if found.n_reports >= goal:
+        return 0
+    n_days = today - min(found.slots) + 1
+    return None if n_days < 1 else -(-(goal - found.n_reports) * n_days // found.n_reports)
+
+
+def _context(desk: Desk, visit: Visit, entry: Entry) -> dict[str, Any]:
+    campaign = entry.campaign
+    return {
+        "entry": entry,
+        "campaign": campaign,
+        "wording": Wording.of(campaign, visit.languages),
+        "state": state_of(entry, subjects_done(desk.store, "publish")),
+        "address": f"{desk.public}/c/{campaign.id}",
+        "epsilon": decimal_up(campaign.loss),
+    }
+
+
+def show_campaign(desk: Desk, visit: Visit) -> Answer:
+    """Where people answer, and how it goes."""
+    entry = desk.entry(visit)
+    context = _context(desk, visit, entry)
+    code = qr_svg(str(context["address"]), str(context["address"]))
+    found = watched(desk, entry)
+    chart = "" if found is None else bars(found.days)
+    return page(visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public)
+
+
+def show_watch(desk: Desk, visit: Visit) -> Answer:
+    """How it goes, alone: the part of the page that is asked for again and again."""
+    entry = desk.entry(visit)
+    found = watched(desk, entry)
+    chart = "" if found is None else bars(found.days)
+    return page(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+
+
+def show_poster(desk: Desk, visit: Visit) -> Answer:
+    """A sheet to print and put up."""
+    context = _context(desk, visit, desk.entry(visit))
+    return page(visit, "poster.html", **context, code=qr_svg(str(context["address"]), str(context["address"])))
+
+
+def close(desk: Desk, visit: Visit) -> Answer:
+    """Close a campaign, which cannot be undone: so its id is typed, at least its first digits."""
+    entry = desk.entry(visit)
+    back = f"/console/campaigns/{entry.campaign.id}"
+    if not is_typed(visit.form.get("typed", ""), entry.campaign.id):
+        return refused(visit, "the campaign stays open: type at least the first 8 digits of its id to close it", back=back)
+    desk.collector.remember(close_campaign(desk.store, entry.campaign.id))
+    return to(back)
+
+
+def is_typed(text: str, campaign_id: str) -> bool:
+    """Whether somebody typed the id of this campaign, or 8 or more of its first digits."""
+    typed = text.strip().lower()
+    return len(typed) >= 8 and campaign_id.startswith(typed)
+
+
+SCREENS = (
+    Screen("GET", "/console/campaigns/{id}", show_campaign),
+    Screen("GET", "/console/campaigns/{id}/watch", show_watch),
+    Screen("GET", "/console/campaigns/{id}/poster", show_poster),
+    Screen("POST", "/console/campaigns/{id}/close", close, scope="manage", what="campaign closed"),
+)

@@ -1,0 +1,62 @@
+"""Signing in and out, and the choice of a language."""
+
+from starlette.responses import Response
+
+from lopub.pages.templating import LANGUAGES
+from lopub.service.console.desk import Answer, Desk, Screen, page, to
+from lopub.service.console.gate import COOKIE, LIFE_SECONDS
+from lopub.service.console.keeping import record
+from lopub.service.console.visits import LANGUAGE_COOKIE, Visit
+from lopub.service.tokens import grant_of
+
+YEAR = 31_536_000
+
+
+def show_sign_in(desk: Desk, visit: Visit) -> Answer:
+    """Where a token is asked for."""
+    return page(visit, "sign_in.html", problem="")
+
+
+def sign_in(desk: Desk, visit: Visit) -> Answer:
+    """Let in whoever brings a token that is known and not expired."""
+    if not desk.gate.may_try():
+        return page(visit, "sign_in.html", status=429, problem="often")
+    token = visit.form.get("token", "").strip()
+    grant = grant_of(desk.store, token)
+    if grant is None or grant.expired:
+        desk.gate.failed()
+        record(desk.store, "", "sign-in refused")
+        return page(visit, "sign_in.html", status=403, problem="expired" if grant else "unknown")
+    record(desk.store, grant.name, "sign-in")
+    answer = to("/console")
+    _set(answer, COOKIE, desk.gate.enter(token), LIFE_SECONDS, secure=visit.is_secure)
+    return answer
+
+
+def sign_out(desk: Desk, visit: Visit) -> Answer:
+    """End the session. No page of it was kept: each said so."""
+    desk.gate.leave(visit.cookie)
+    answer = to("/console/sign-in")
+    answer.delete_cookie(COOKIE, path="/console", httponly=True, samesite="strict")
+    return answer
+
+
+def choose_language(desk: Desk, visit: Visit) -> Answer:
+    """Keep the language that a reader wants."""
+    answer = to("/console")
+    wanted = visit.form.get("language", "")
+    if wanted in LANGUAGES:
+        _set(answer, LANGUAGE_COOKIE, wanted, YEAR, secure=visit.is_secure)
+    return answer
+
+
+def _set(answer: Response, name: str, value: str, seconds: int, *, secure: bool) -> None:
+    answer.set_cookie(name, value, max_age=seconds, path="/console", httponly=True, samesite="strict", secure=secure)
+
+
+SCREENS = (
+    Screen("GET", "/console/sign-in", show_sign_in, scope=""),
+    Screen("POST", "/console/sign-in", sign_in, scope=""),
+    Screen("POST", "/console/sign-out", sign_out, what="sign-out"),
+    Screen("POST", "/console/language", choose_language, scope=""),
+)

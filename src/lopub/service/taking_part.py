@@ -1,0 +1,44 @@
+"""The route of the page on which people take part: /c/ID, and the few files beside it. Static, and the same for everybody."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from lopub.errors import LopubError
+from lopub.pages.contribution import HEADERS, MEDIA_TYPES, assets, contribution_page, integrity, missing_page
+from lopub.service.collector import Collector
+from lopub.service.problems import problem_of
+
+FRESH = {"Cache-Control": "no-cache"}
+"""A browser asks again each time: a page and its files belong together by their hashes."""
+
+
+def page_routes(collector: Collector) -> list[Route]:
+    """The page of every campaign, and what all of them share."""
+
+    async def page(request: Request) -> Response:
+        campaign_id = request.path_params["id"]
+        if campaign_id in assets():
+            return _asset(campaign_id, request)
+        try:
+            entry = await collector.entry(campaign_id)
+        except LopubError as error:
+            problem = problem_of(error)
+            collector.metrics.told(problem.kind.slug)
+            return _html(missing_page(f"{problem.kind.title}."), problem.kind.status)
+        address = f"../campaigns/{entry.campaign.id}"
+        return _html(contribution_page(entry.campaign, questions=address, collector=address))
+
+    return [Route("/c/{id}", page, methods=["GET"])]
+
+
+def _html(page: bytes, status: int = 200) -> Response:
+    return Response(page, status_code=status, media_type="text/html", headers=HEADERS | FRESH)
+
+
+def _asset(name: str, request: Request) -> Response:
+    tag = f'"{integrity(name)}"'
+    headers = {**HEADERS, **FRESH, "ETag": tag}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers)

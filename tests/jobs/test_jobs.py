@@ -1,0 +1,294 @@
+"""Jobs end once, with a whole result or a clear sentence, whatever happens to their workers."""
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import people
+from lopub.collection.batch import ReportBatch
+from lopub.contract.report import Report
+from lopub.errors import DomainError
+from lopub.forecast.draft_template import template
+from lopub.jobs.results import place_of, write_archive
+from lopub.service.campaigns import close_campaign, find_campaign, open_campaign
+from lopub.service.database import store_at
+from lopub.service.queue import (
+    LEASE_MS,
+    MOST_ATTEMPTS,
+    LostJob,
+    QueuedJob,
+    State,
+    ask,
+    cancel,
+    claim,
+    end,
+    find_job,
+    jobs_of,
+    let_go,
+    lines_of,
+    renew,
+)
+from lopub.service.store import ReportStore, Submission
+from lopub.service.wire import row_of
+
+CAMPAIGN = people.campaign()
+SECONDS = 120
+"""How long anything here may take before a test gives up; nothing is compared with it."""
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[ReportStore]:
+    opened = store_at(database)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def collected(store: ReportStore) -> ReportStore:
+    """A store with a closed campaign of 60 reports."""
+    entry, _ = open_campaign(store, CAMPAIGN)
+    rows = [row_of(Report.from_bytes(data, CAMPAIGN), entry.number) for data in people.reports(CAMPAIGN, 60)]
+    store.write([Submission(entry.number, rows)])
+    close_campaign(store, CAMPAIGN.id)
+    return store
+
+
+def start_worker(database: str, home: Path, name: str = "test") -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "lopub", "worker", "--database", database, "--files", str(home), "--name", name]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@contextmanager
+def working(database: str, home: Path) -> Iterator[None]:
+    process = start_worker(database, home)
+    try:
+        yield
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def until(holds: Callable[[], bool]) -> None:
+    over = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < over
+        time.sleep(0.05)
+
+
+def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
+    until(lambda: not find_job(store, job.number).is_under_way)
+    return find_job(store, job.number)
+
+
+def files_in(directory: Path) -> dict[str, str]:
+    """Every file with the hash of its bytes."""
+    found = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+# ---- the queue
+
+
+def test_whoever_asks_twice_gets_one_job(store: ReportStore):
+    first, again, other = ask(store, "publish", "a"), ask(store, "publish", "a"), ask(store, "export", "a")
+    assert first.number == again.number != other.number
+    cancel(store, first.number)
+    assert ask(store, "publish", "a").number not in (first.number, other.number)
+    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, got 'dance'"):
+        ask(store, "dance")
+
+
+def test_a_job_is_held_by_one_worker_until_its_lease_ends(store: ReportStore, monkeypatch: pytest.MonkeyPatch):
+    asked = ask(store, "backup")
+    held = claim(store, "first")
+    assert held is not None and (held.number, held.state, held.attempts) == (asked.number, State.RUNNING, 1)
+    assert claim(store, "second") is None
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + LEASE_MS / 1000 + 1)
+    again = claim(store, "second")
+    assert again is not None and (again.number, again.attempts) == (asked.number, 2)
+    with pytest.raises(LostJob, match=f"job {asked.number} was taken over"):
+        renew(store, held, "first", "on", 1, 2)
+    with pytest.raises(LostJob):
+        end(store, held, "first", State.DONE, outcome={"by": "first"})
+    end(store, again, "second", State.DONE, outcome={"by": "second"})
+    found = find_job(store, asked.number)
+    assert (found.state, found.outcome) == (State.DONE, {"by": "second"})
+    said = [text for _, text in lines_of(store, asked.number)]
+    assert said == ["attempt 1 begun", "attempt 2 taken up again: its worker had died", "done"]
+
+
+def test_a_job_ends_once(store: ReportStore):
+    ask(store, "backup")
+    job = claim(store, "one")
+    assert job is not None
+    end(store, job, "one", State.FAILED, problem="no")
+    with pytest.raises(LostJob):
+        end(store, job, "one", State.DONE)
+    cancel(store, job.number)
+    assert find_job(store, job.number).state is State.FAILED
+
+
+def test_a_job_whose_workers_keep_dying_fails_with_a_sentence(store: ReportStore):
+    job = ask(store, "backup")
+    for _ in range(MOST_ATTEMPTS):
+        assert claim(store, "frail") is not None
+        let_go(store, "frail")
+    assert claim(store, "frail") is None
+    found = find_job(store, job.number)
+    assert found.state is State.FAILED
+    assert found.problem == "its worker died 5 times; is there enough memory for it?"
+
+
+def test_a_waiting_job_is_cancelled_at_once_and_a_dead_one_when_it_is_found(store: ReportStore):
+    waiting = ask(store, "backup")
+    cancel(store, waiting.number)
+    assert find_job(store, waiting.number).state is State.CANCELLED
+    dead = ask(store, "backup")
+    claim(store, "one")
+    cancel(store, dead.number)
+    assert find_job(store, dead.number).state is State.RUNNING
+    let_go(store, "one")
+    assert claim(store, "two") is None
+    assert find_job(store, dead.number).state is State.CANCELLED
+
+
+# ---- workers
+
+
+def test_a_worker_publishes_exports_backs_up_and_deletes(collected: ReportStore, database: str, tmp_path: Path):
+    home = tmp_path / "files"
+    with working(database, home):
+        published, exported = ask(collected, "publish", CAMPAIGN.id, {"seed": 3}), ask(collected, "export", CAMPAIGN.id)
+        saved = ask(collected, "backup")
+        for job in (published, exported, saved):
+            assert ended(collected, job).state is State.DONE, find_job(collected, job.number).problem
+        assert len(ReportBatch.load(place_of(home, exported.number) / "reports.parquet")) == 60
+        result = place_of(home, published.number)
+        manifest = json.loads((result / "publication" / "manifest.json").read_text())
+        assert (manifest["reports"]["accepted"], manifest["settings"]["seed"]) == (60, 3)
+        with zipfile.ZipFile(result / "publication.zip") as archive:
+            assert archive.read("publication/report.html") == (result / "publication" / "report.html").read_bytes()
+        deleted = ended(collected, ask(collected, "delete", CAMPAIGN.id))
+    assert deleted.state is State.DONE, deleted.problem
+    assert (deleted.outcome["rows_deleted"], deleted.outcome["exports_deleted"]) == (60, 1)
+    assert f"backup {saved.number}, which this service made" in deleted.outcome["may_remain"]
+    assert find_campaign(collected, CAMPAIGN.id).erased is not None
+    assert not (home / str(exported.number)).exists()
+    assert (result / "publication").is_dir()
+    assert (place_of(home, saved.number) / "lopub.backup").stat().st_mode & 0o077 == 0
+
+
+def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
+    address = f"sqlite:///{tmp_path}/lopub.db"
+    store = store_at(address)
+    with working(address, tmp_path / "files"):
+        text = template("work")
+        job = ended(store, ask(store, "plan", "draft", {"draft": text, "people": 500, "epsilon": 4}))
+    assert job.state is State.DONE, job.problem
+    made = json.loads((place_of(tmp_path / "files", job.number) / "campaign.json").read_text())
+    assert made["name"] == "work"
+    assert (place_of(tmp_path / "files", job.number) / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    assert job.outcome["tried_people"] == 500
+    store.close()
+
+
+def test_what_cannot_be_done_fails_with_its_sentence(store: ReportStore, database: str, tmp_path: Path):
+    open_campaign(store, CAMPAIGN)
+    with working(database, tmp_path / "files"):
+        early, none = ask(store, "publish", CAMPAIGN.id), ask(store, "export", "0" * 64)
+        assert ended(store, early).problem.startswith("close the campaign first")
+        assert ended(store, none).problem == "there is no campaign 0000000000000000… here"
+    assert list((tmp_path / "files").iterdir()) == []
+
+
+def test_a_running_job_is_cancelled_and_leaves_nothing(tmp_path: Path):
+    address = f"sqlite:///{tmp_path}/lopub.db"
+    store = store_at(address)
+    with working(address, tmp_path / "files"):
+        job = ask(store, "plan", "draft", {"draft": template("work"), "people": 2_000_000, "epsilon": 4})
+        until(lambda: find_job(store, job.number).state is State.RUNNING)
+        cancel(store, job.number)
+        assert ended(store, job).state is State.CANCELLED
+    assert list((tmp_path / "files").iterdir()) == []
+    store.close()
+
+
+def expected_files(collected: ReportStore, database: str, home: Path) -> dict[str, str]:
+    with working(database, home):
+        job = ended(collected, ask(collected, "publish", CAMPAIGN.id))
+    return files_in(home / str(job.number))
+
+
+def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int) -> list[QueuedJob]:
+    """Publish again and again, and kill the worker at moments drawn from a fixed seed; every job as it ended."""
+    rng = random.Random(7)
+    found: list[QueuedJob] = []
+    worker = start_worker(database, home)
+    kills = n_kills
+    while len(found) < n_publications:
+        job = ask(store, "publish", CAMPAIGN.id)
+        while find_job(store, job.number).is_under_way:
+            pause = rng.uniform(0.1, 6.0)
+            over = time.monotonic() + pause
+            while time.monotonic() < over and find_job(store, job.number).is_under_way:
+                time.sleep(0.02)
+            if kills and find_job(store, job.number).is_under_way:
+                kills -= 1
+                os.kill(worker.pid, signal.SIGKILL)
+                worker.wait()
+                worker = start_worker(database, home)
+        found.append(find_job(store, job.number))
+    worker.terminate()
+    worker.wait(30)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("n_publications", "n_kills"),
+    [
+        (1, 2),
+        pytest.param(
+            20, 50, marks=pytest.mark.skipif(not os.environ.get("LOPUB_FULL"), reason="needs LOPUB_FULL=1: takes many minutes")
+        ),
+    ],
+)
+def test_killed_workers_publish_each_time_the_same_bytes_once_or_fail_clearly(
+    collected: ReportStore, database: str, tmp_path: Path, n_publications: int, n_kills: int
+):
+    expected = expected_files(collected, database, tmp_path / "calm")
+    home = tmp_path / "files"
+    jobs = kill_and_publish(collected, database, home, n_publications=n_publications, n_kills=n_kills)
+    assert len({job.number for job in jobs}) == n_publications
+    for job in jobs:
+        if job.state is State.DONE:
+            assert files_in(home / str(job.number)) == expected
+            assert [text for _, text in lines_of(collected, job.number)].count("done") == 1
+        else:
+            assert job.problem == f"its worker died {MOST_ATTEMPTS} times; is there enough memory for it?"
+            assert not place_of(home, job.number).exists()
+    assert not list(home.rglob("*.part"))
+    assert {job.state for job in jobs_of(collected, CAMPAIGN.id)} <= {State.DONE, State.FAILED}
+
+
+def test_an_archive_of_the_same_files_has_the_same_bytes(tmp_path: Path):
+    (tmp_path / "p" / "inner").mkdir(parents=True)
+    (tmp_path / "p" / "inner" / "b").write_text("b")
+    (tmp_path / "p" / "a").write_text("a")
+    for name in ("one.zip", "two.zip"):
+        write_archive(tmp_path / "p", tmp_path / name)
+        os.utime(tmp_path / "p" / "a", (0, 0))
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    with zipfile.ZipFile(tmp_path / "one.zip") as archive:
+        assert archive.namelist() == ["p/a", "p/inner/b"]

@@ -1,0 +1,439 @@
+"""The console lets in whom it knows, does what they may ask, and shows texts as texts; under min_reports it shows nothing."""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import people
+from consoles import Console, running_console
+from lopub.contract.report import Report
+from lopub.pages.templating import LANGUAGES, environment, translations
+from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign
+from lopub.service.console import gate
+from lopub.service.console.app import HEADERS, SCREENS
+from lopub.service.console.desk import HERE, TEMPLATES
+from lopub.service.console.gate import Gate
+from lopub.service.database import store_at
+from lopub.service.queue import State, ask, claim, end
+from lopub.service.store import Submission
+from lopub.service.tokens import all_grants, new_token, revoke
+from lopub.service.wire import row_of
+
+NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns".split())  # noqa: SIM905
+"""Words of templates that every language has."""
+SCRIPT = "<script>alert(1)</script>"
+HOSTILE = {
+    "name": "hostile",
+    "language": "en",
+    "title": {"en": SCRIPT, "de": SCRIPT + "de"},
+    "description": SCRIPT,
+    "consent": {"en": SCRIPT, "de": f'"{SCRIPT}'},
+    "min_reports": 3,
+    "licence": SCRIPT,
+    "schema": {
+        "fields": [
+            {"name": "a", "type": "string", "question": {"en": SCRIPT, "de": SCRIPT}, "title": SCRIPT,
+             "categories": [{"value": SCRIPT, "label": {"en": f"'{SCRIPT}", "de": SCRIPT}}, "b"], "other": SCRIPT},
+            {"name": "c", "type": "boolean", "question": f"{{{{ 7 * 7 }}}}{SCRIPT}"},
+        ]
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    directory = tmp_path_factory.mktemp("console")
+    with running_console(f"sqlite:///{directory}/lopub.db", directory) as found:
+        yield found
+
+
+@pytest.fixture
+def stranger(console: Console) -> Console:
+    """The same console, as somebody who is not signed in."""
+    return Console(console.address, console.port, console.console_port, console.process, console.token, console.reader)
+
+
+@pytest.fixture
+def reader(stranger: Console) -> Console:
+    """Somebody whose token may only read."""
+    stranger.sign_in(stranger.reader)
+    return stranger
+
+
+def begun(console: Console, draft: dict | None = None) -> str:
+    """A new draft; where it is."""
+    answer = console.do("/console/drafts", {"from": "example"})
+    assert answer.status == 303
+    address = answer.headers["location"]
+    if draft is not None:
+        assert console.do(f"{address}/text", {"text": json.dumps(draft)}).status == 303
+    return address
+
+
+def opened(console: Console, draft: dict) -> str:
+    """A campaign of a draft; where it is."""
+    answer = console.do(f"{begun(console, draft)}/open")
+    assert answer.status == 303, answer.body
+    return answer.headers["location"]
+
+
+def addresses() -> list[tuple[str, str, str]]:
+    """Every screen, with places in its path filled."""
+    blanks = {"{draft}": "0" * 16, "{id}": "0" * 64, "{job}": "1", "{name}": "x"}
+    found = []
+    for one in SCREENS:
+        path = one.path
+        for blank, text in blanks.items():
+            path = path.replace(blank, text)
+        found.append((one.method, path, one.scope))
+    return found
+
+
+# ---- who may come in
+
+
+def test_a_stranger_is_shown_where_to_sign_in_and_nothing_else(stranger: Console):
+    for method, path, scope in addresses():
+        if scope:
+            answer = stranger.ask(method, path)
+            assert (answer.status, answer.headers["location"], answer.body) == (303, "/console/sign-in", b""), path
+
+
+def test_a_part_of_a_page_sends_a_stranger_to_sign_in_as_a_whole(stranger: Console):
+    answer = stranger.ask("GET", "/console/jobs/1", HX_Request="true")
+    assert (answer.status, answer.headers["hx-redirect"], answer.body) == (204, "/console/sign-in", b"")
+
+
+def test_a_token_that_reads_does_not_manage(reader: Console):
+    csrf = re.search(r'name="csrf" value="([^"]+)"', reader.get("/console"))
+    assert csrf
+    for method, path, scope in addresses():
+        if scope == "manage":
+            answer = reader.post(path, {"csrf": csrf[1]}) if method == "POST" else reader.ask(method, path)
+            assert answer.status == 403, path
+            assert b"this needs a token of scope manage" in answer.body
+    assert "New draft" not in reader.get("/console")
+
+
+def test_a_form_without_the_sessions_own_token_is_refused(console: Console, stranger: Console):
+    stranger.sign_in()
+    others = stranger.csrf()
+    assert others != console.csrf()
+    for form in ({}, {"csrf": ""}, {"csrf": "x"}, {"csrf": others}):
+        answer = console.post("/console/drafts", {"from": "example", **form})
+        assert answer.status == 403
+        assert b"the form is not one that this session was given" in answer.body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
+def test_a_form_of_another_site_is_refused(console: Console, headers: dict[str, str]):
+    for path in ("/console/drafts", "/console/sign-in", "/console/language", "/console/sign-out"):
+        answer = console.post(path, {"csrf": console.csrf(), "token": console.token}, **headers)
+        assert answer.status == 403
+        assert b"came from another site" in answer.body
+
+
+def test_a_cookie_from_before_signing_in_is_worth_nothing(stranger: Console):
+    stranger.cookie = "chosen-by-somebody-else"
+    assert stranger.post("/console/sign-in", {"token": stranger.token}).headers["set-cookie"].count("chosen") == 0
+    assert stranger.ask("GET", "/console").status == 303
+
+
+def test_the_cookie_is_out_of_reach_of_scripts_and_other_sites(stranger: Console):
+    cookie = stranger.sign_in().headers["set-cookie"]
+    for part in ("HttpOnly", "SameSite=strict", "Path=/console", f"Max-Age={gate.LIFE_SECONDS}"):
+        assert part in cookie
+    assert "Secure" not in cookie
+    assert (
+        "Secure" in stranger.post("/console/sign-in", {"token": stranger.token}, X_Forwarded_Proto="https").headers["set-cookie"]
+    )
+
+
+def test_after_signing_out_the_cookie_opens_nothing_and_no_page_was_kept(stranger: Console):
+    stranger.sign_in()
+    assert stranger.ask("GET", "/console").headers["cache-control"] == "no-store"
+    assert stranger.do("/console/sign-out").status == 303
+    assert stranger.ask("GET", "/console").status == 303
+
+
+def test_a_revoked_token_ends_its_sessions(stranger: Console):
+    store = store_at(stranger.address)
+    known = {grant.name for grant in all_grants(store)}
+    token = new_token(store, scope="read", days=1)
+    (name,) = {grant.name for grant in all_grants(store)} - known
+    stranger.sign_in(token)
+    assert stranger.ask("GET", "/console").status == 200
+    revoke(store, name)
+    assert stranger.ask("GET", "/console").status == 303
+    store.close()
+
+
+def test_guessing_tokens_comes_to_an_end(stranger: Console, console: Console):
+    answers = [stranger.sign_in(f"lopub_guess{i}").status for i in range(gate.MOST_FAILURES + 2)]
+    assert answers[0] == 403
+    assert answers[-1] == 429
+    assert stranger.sign_in(stranger.token).status == 429
+    assert console.ask("GET", "/console").status == 200  # who is in stays in
+    assert "lopub_guess" not in console.get("/console/log")
+    assert not [line for line in console.errors if "lopub_guess" in line]
+
+
+def test_failures_are_forgotten_and_sessions_end(monkeypatch: pytest.MonkeyPatch):
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    found = Gate()
+    for _ in range(gate.MOST_FAILURES):
+        assert found.may_try()
+        found.failed()
+    assert not found.may_try()
+    cookie = found.enter("token")
+    assert found.session(cookie) is not None
+    now = gate.WINDOW_SECONDS + 1.0
+    assert found.may_try()
+    now = gate.LIFE_SECONDS + 1.0
+    assert found.session(cookie) is None
+
+
+# ---- what every answer says
+
+
+def test_every_answer_is_under_the_policy_and_is_not_kept(console: Console, stranger: Console):
+    for visitor in (console, stranger):
+        for method, path, _ in addresses():
+            if "sign-in" in path and method == "POST":
+                continue  # no more guesses
+            answer = visitor.ask(method, path)
+            for name, value in HEADERS.items():
+                assert answer.headers[name.lower()] == value, (path, name)
+    policy = HEADERS["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in policy and "unsafe" not in policy
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/console/static/..%2fapp.py",
+        "/console/static/../app.py",
+        "/console/static/%2e%2e/app.py",
+        "/console/static/htmx.LICENSE",
+        "/console/jobs/1/files/..%2foutcome.json",
+        "/console/jobs/1/files/../../../lopub.db",
+        "/console/jobs/1/files/outcome.json",
+        "/console/jobs/%2e%2e/files/publication.zip",
+        "/console/jobs/1%2f..%2f2/page",
+        "/console/campaigns/..%2f..%2fx",
+        "/console/jobs/99999999999/page",
+        "/console/jobs/-1",
+        "/console/drafts/..%2fx",
+    ],
+)
+def test_no_address_leads_out_of_what_is_to_be_had(console: Console, path: str):
+    store = store_at(console.address)
+    ask(store, "backup")
+    store.close()
+    assert console.ask("GET", path).status in (404, 405)
+
+
+def test_metrics_are_on_the_consoles_address_alone(console: Console):
+    import http.client
+
+    assert b"lopub_reports_total" in console.ask("GET", "/metrics").body
+    connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=30)
+    connection.request("GET", "/metrics")
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+# ---- texts
+
+
+def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
+    address = begun(console, HOSTILE)
+    campaign = opened(console, HOSTILE)
+    pages = [address, f"{address}/plan", f"{address}/preview", "/console", f"/console?q={SCRIPT}"]
+    pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    for path in pages:
+        for language in LANGUAGES:
+            page = console.get(path.replace("<", "%3C").replace(">", "%3E"), Accept_Language=language)
+            assert SCRIPT not in page, path
+            assert page.count("<script") == page.count('<script src="/console/static/htmx.min.js"')
+            assert "49<" not in page and "49&lt;" not in page
+
+
+def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
+    quoted = HOSTILE | {"name": "quoted", "title": '" onload="alert(1)'}
+    page = console.get(opened(console, quoted))
+    snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    assert snippet
+    import html
+
+    assert html.unescape(snippet[1]).count('"') == 8
+
+
+def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path: Path):
+    import hostile_xlsx
+
+    contents = [b"PK\x03\x04 nothing of the kind", b"\xff\xfe\x00", b"[" * 100_000, b'{"name": "\xed"}', b"{}" * 10]
+    for name in ("a_bomb_of_half_a_gigabyte", "entities_that_grow", "macros", "deep_xml", "a_size_that_is_a_lie"):
+        contents.append(hostile_xlsx.written(tmp_path / f"{name}.xlsx", name).read_bytes())
+    before = console.get("/console").count("/console/drafts/")
+    for content in contents:
+        head = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n' + console.csrf().encode()
+        file = (
+            b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="../../x.xlsx"\r\n\r\n'
+            + content
+            + b"\r\n--x--\r\n"
+        )
+        answer = console.ask("POST", "/console/drafts", head + file, Content_Type="multipart/form-data; boundary=x")
+        assert answer.status in (400, 413), content[:20]
+        assert b"has a bug" not in answer.body
+    assert console.get("/console").count("/console/drafts/") == before
+
+
+def test_a_file_becomes_a_draft(console: Console):
+    head = b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n' + console.csrf().encode()
+    file = b'\r\n--x\r\nContent-Disposition: form-data; name="file"; filename="d.json"\r\n\r\n'
+    body = head + file + people.campaign("uploaded").canonical_bytes + b"\r\n--x--\r\n"
+    answer = console.ask("POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x")
+    assert answer.status == 303
+    assert 'value="uploaded"' in console.get(answer.headers["location"])
+
+
+# ---- numbers
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    over = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < over
+        time.sleep(0.1)
+
+
+def send(console: Console, name: str, n: int, *, min_reports: int) -> str:
+    """A campaign with so many reports; where it is."""
+    campaign = people.campaign(name, min_reports=min_reports)
+    store = store_at(console.address)
+    entry, _ = open_campaign(store, campaign)
+    rows = [row_of(Report.from_bytes(data, campaign), entry.number) for data in people.reports(campaign, n)]
+    store.write([Submission(entry.number, rows)])
+    store.close()
+    return f"/console/campaigns/{campaign.id}"
+
+
+def test_below_min_reports_no_screen_gives_the_number_away(console: Console):
+    few, more = (send(console, name, n, min_reports=40) for name, n in (("few", 17), ("fewer", 23)))
+    for part in ("", "/watch", "/poster", "/publish", "/read", "/delete"):
+        one, two = (console.get(address + part).replace(address.rpartition("/")[2], "id") for address in (few, more))
+        one, two = (re.sub(r"few(er)?|[0-9a-f]{8,16}|<svg.*?</svg>", "", page) for page in (one, two))
+        assert one == two
+    assert "Not enough yet." in console.get(few)
+    store = store_at(console.address)
+    close_campaign(store, few.rpartition("/")[2])
+    store.close()
+    answer = console.do(f"{few}/publish")
+    assert answer.status == 400
+    assert b">there are not enough reports yet to publish anything</p>" in answer.body
+
+
+def test_from_min_reports_on_the_counts_are_shown(console: Console):
+    page = console.get(send(console, "enough", 42, min_reports=40))
+    assert '<data value="42">42</data>' in page
+    assert "Reports by day" in page
+
+
+def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
+    address = send(console, "typed", 1, min_reports=1)
+    campaign_id = address.rpartition("/")[2]
+    for typed in ("", campaign_id[:7], "0" * 64, "typed"):
+        assert console.do(f"{address}/close", {"typed": typed}).status == 400
+        assert console.do(f"{address}/delete", {"typed": typed}).status == 400
+    assert console.do(f"{address}/delete", {"typed": campaign_id}).status == 400  # not before it is closed
+    assert console.do(f"{address}/close", {"typed": campaign_id[:8]}).status == 303
+    store = store_at(console.address)
+    (entry,) = (one for one in all_campaigns(store) if one.campaign.id == campaign_id)
+    store.close()
+    assert entry.closed is not None
+    assert "campaign closed" in console.get("/console/log")
+
+
+def test_states_are_told_apart(console: Console):
+    later = people.campaign("later")
+    draft = HOSTILE | {"name": "later", "title": "Later", "schedule": {"opens": "2990-12-01", "closes": "2990-12-31"}}
+    opened(console, draft)
+    send(console, "running", 1, min_reports=1)
+    published = send(console, "out", 1, min_reports=1).rpartition("/")[2]
+    store = store_at(console.address)
+    close_campaign(store, published)
+    ask(store, "publish", published)
+    job = claim(store, "nobody")
+    while job is not None and job.subject != published:
+        end(store, job, "nobody", State.FAILED, problem="in the way")
+        job = claim(store, "nobody")
+    store.close()
+    page = console.get("/console?q=Later")
+    assert 'class="state planned"' in page and 'class="state open"' not in page
+    assert 'class="state open"' in console.get("/console?q=running")
+    assert later.terms.name not in console.get("/console?q=running&state=open").split("<tbody>")[1]
+    assert "Nothing is called like that" in console.get("/console?q=no-such-thing")
+
+
+def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
+    address = begun(console, HOSTILE | {"name": "tried", "title": "Tried"})
+    assert console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
+    wait_for(lambda: 'class="state done"' in console.get(f"{address}/plan"))
+    number = re.findall(r"/console/jobs/(\d+)", console.get(f"{address}/plan"))[0]
+    made = console.ask("GET", f"/console/jobs/{number}/files/campaign.json")
+    assert made.headers["content-disposition"].startswith("attachment")
+    campaign = console.do(f"{address}/open").headers["location"].rpartition("/")[2]
+    assert campaign == hashlib.sha256(made.body).hexdigest()
+    page = console.ask("GET", f"/console/jobs/{number}/page")
+    assert page.headers["content-security-policy"].startswith("sandbox;")
+
+
+# ---- words
+
+
+def said() -> set[str]:
+    found: set[str] = set()
+    for path in TEMPLATES.glob("*.html"):
+        for _, _, message in environment("en", TEMPLATES, HERE / "words").extract_translations(path.read_text()):  # type: ignore[attr-defined]
+            found |= {text for text in ([message] if isinstance(message, str) else message or ()) if text}
+    return found
+
+
+@pytest.mark.parametrize("language", [one for one in LANGUAGES if one != "en"])
+def test_every_text_has_a_translation_with_the_same_blanks(language: str):
+    words, english = translations(language, HERE / "words"), said()
+    assert english - words.keys() == set()
+    assert words.keys() - english == set()
+    for text, other in words.items():
+        for blank in (r"%\(\w+\)s", r"</?\w+>", "%%"):
+            assert sorted(re.findall(blank, text)) == sorted(re.findall(blank, other)), text
+
+
+@pytest.mark.parametrize("template", sorted(path.name for path in TEMPLATES.glob("*.html")))
+def test_a_template_says_nothing_that_is_not_marked_for_translation(template: str):
+    text = (TEMPLATES / template).read_text()
+    without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", text, flags=re.DOTALL)
+    left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
+    assert left <= NAMES
+
+
+def test_the_console_speaks_the_readers_language(console: Console):
+    assert '<html lang="de">' in console.get("/console", Accept_Language="de-AT,en;q=0.5")
+    assert "Erhebungen" in console.get("/console", Accept_Language="de")
+    assert "Campaigns" in console.get("/console", Accept_Language="fr")

@@ -1,0 +1,216 @@
+"""The whole way of a campaign in a real browser, by keyboard alone: from an empty database to a published report."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from consoles import Console, running_console
+from lopub import Client, MemoryStore
+from lopub.contract.report import FRAMED_TYPE
+from lopub.service.campaigns import all_campaigns
+from lopub.service.database import store_at
+
+CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+DRIVER = shutil.which("chromedriver")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver"),
+    pytest.mark.xdist_group("browser"),
+]
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+SIZES = {"desk": (1280, 900), "phone": (390, 844)}
+LEFT = ('"htmx:afterRequest, [object HTMLDivElement]"', '"htmx:sendAbort, [object HTMLDivElement]"')
+"""What htmx says where somebody leaves a page while it asks how things go."""
+FULL = bool(os.environ.get("LOPUB_FULL"))
+MOST_TABS = 200
+SECONDS = 40
+PICTURES = os.environ.get("LOPUB_PICTURES")
+"""A directory for pictures of every screen, to be looked at."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for flag in FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(120)
+    yield driver
+    driver.quit()
+
+
+class Walk:
+    """Somebody with a keyboard, who checks every screen that is reached."""
+
+    def __init__(self, browser: Any, console: Console, size: str) -> None:
+        self.browser, self.console, self.size = browser, console, size
+        self.n_screens = 0
+        browser.delete_all_cookies()
+        browser.set_window_size(*SIZES[size])
+        for log in ("browser", "performance"):
+            browser.get_log(log)
+        spec = find_spec("axe_core_python")
+        assert spec is not None and spec.submodule_search_locations
+        self._axe = (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text()
+
+    def press(self, *keys: str) -> None:
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.browser).send_keys(*keys).perform()
+
+    def to(self, selector: str) -> None:
+        """Tab until the focus is where a selector says."""
+        from selenium.webdriver.common.keys import Keys
+
+        for _ in range(MOST_TABS):
+            if self.browser.execute_script("return document.activeElement.matches(arguments[0])", selector):
+                return
+            self.press(Keys.TAB)
+        raise AssertionError(f"the keyboard does not reach {selector}")
+
+    def write(self, selector: str, text: str) -> None:
+        """Replace what stands in a control."""
+        from selenium.webdriver.common.action_chains import ActionChains
+        from selenium.webdriver.common.keys import Keys
+
+        self.to(selector)
+        ActionChains(self.browser).key_down(Keys.CONTROL).send_keys("a").key_up(Keys.CONTROL).perform()
+        self.press(Keys.DELETE, text)
+
+    def choose(self, selector: str, heading: str) -> None:
+        """Press Enter on a button or a link, and see the screen with this heading."""
+        from selenium.webdriver.common.keys import Keys
+
+        self.to(selector)
+        self.until("return !document.querySelector('.htmx-request')")
+        self.browser.execute_script("window.before = true")
+        self.press(Keys.ENTER)
+        self.until("return !window.before && document.readyState === 'complete'")
+        self.check(heading)
+
+    def until(self, script: str) -> None:
+        self.wait(lambda: bool(self.browser.execute_script(script)))
+
+    def wait(self, holds: Callable[[], bool]) -> None:
+        over = time.monotonic() + SECONDS
+        while not holds():
+            assert time.monotonic() < over, self.text
+            time.sleep(0.05)
+
+    @property
+    def text(self) -> str:
+        return str(self.browser.find_element("tag name", "body").text)
+
+    def check(self, heading: str) -> None:
+        """What must hold of every screen: the heading, no finding of axe, no sideways scrolling, in light and dark."""
+        assert heading in self.browser.find_element("tag name", "h1").text, self.text
+        self.n_screens += 1
+        for scheme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": scheme}]
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            if PICTURES:
+                self.browser.save_screenshot(f"{PICTURES}/{self.size}-{self.n_screens:02}-{scheme}.png")
+            self.browser.execute_script(self._axe)
+            found = self.browser.execute_async_script("axe.run().then(arguments[0])")["violations"]
+            assert not found, [(one["id"], one["nodes"][0]["html"][:300]) for one in found]
+        assert self.browser.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
+
+    def was_quiet(self) -> None:
+        """Nothing in the console of the browser, and no request to anybody else."""
+        said = [entry["message"] for entry in self.browser.get_log("browser") if not entry["message"].endswith(LEFT)]
+        assert not said, "\n".join(said)
+        messages = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        asked = {m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"}
+        assert {url for url in asked if not url.startswith(("data:", f"{self.console.home}/console"))} == set()
+
+
+def answer_it(console: Console, n: int) -> None:
+    """So many people answer the only open campaign."""
+    store = store_at(console.address)
+    (campaign,) = (entry.campaign for entry in all_campaigns(store) if entry.closed is None)
+    store.close()
+    framed = b"".join(
+        len(data).to_bytes(2) + data
+        for i in range(n)
+        for data in [Client(campaign, store=MemoryStore()).encode({"tea": "green" if i % 3 else "black"}).to_bytes()]
+    )
+    import http.client
+
+    connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=60)
+    connection.request("POST", f"/campaigns/{campaign.id}/reports", framed, {"Content-Type": FRAMED_TYPE})
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+    connection.close()
+
+
+@pytest.mark.parametrize("size", sorted(SIZES))
+def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, size: str):
+    if not FULL and (database.startswith("sqlite"), size) != (True, "desk"):
+        pytest.skip("needs LOPUB_FULL=1: one walk takes half a minute")
+    from selenium.webdriver.common.keys import Keys
+
+    with running_console(database, tmp_path) as console:
+        walk = Walk(browser, console, size)
+        browser.get(f"{console.home}/console")
+        walk.check("Sign in")
+        walk.press(console.token)
+        walk.choose("button.main", "Campaigns")
+        assert "There is no campaign yet." in walk.text
+        walk.choose("button[value=blank]", "draft")
+        walk.write("#name", "tea")
+        walk.write("#title-en", "Tea or <b>tea</b>?")
+        walk.write("#consent-en", "Noise only.")
+        walk.write("#min_reports", "50")
+        walk.write("#q0-question-en", "Which tea?")
+        walk.write("#q0-name", "tea")
+        walk.write("#q0-categories", "green | Green\nblack | Black")
+        walk.write("#q0-other-en", "")
+        walk.press(Keys.TAB)
+        walk.wait(lambda: "&#34;other&#34;" not in console.get(f"/console/drafts/{browser.current_url.rpartition('/')[2]}"))
+        browser.refresh()
+        assert browser.find_element("id", "title-en").get_attribute("value") == "Tea or <b>tea</b>?"
+        walk.choose("button[value='add:boolean']", "Tea or <b>tea</b>?")
+        walk.choose("button[value='remove:1']", "Tea or <b>tea</b>?")
+        walk.choose("button[value=plan]", "Tea or <b>tea</b>?")
+        walk.write("#people", "200")
+        walk.until("return document.querySelector('#forecast').innerText.includes('200,')")
+        walk.choose("button[value=show]", "preview")
+        walk.choose("form[action$='/open'] button", "Tea or <b>tea</b>?")
+        assert "Not enough yet." in walk.text
+        answer_it(console, 120)
+        browser.refresh()
+        assert "120" in walk.text
+        walk.choose("a[href$='/poster']", "Tea or <b>tea</b>?")
+        walk.choose(".screen a", "Tea or <b>tea</b>?")
+        digits = browser.current_url.rpartition("/")[2][:8]
+        walk.write("#typed", digits)
+        walk.choose("form[action$='/close'] button", "closed")
+        walk.choose("a.main[href$='/publish']", "Tea or <b>tea</b>?")
+        walk.choose("button.main", "publication")
+        walk.until("return document.querySelector('.state').classList.contains('done')")
+        walk.choose("a.main[href$='/read']", "Tea or <b>tea</b>?")
+        walk.write("#question", "tea == 'green'")
+        walk.choose("form[action$='/read'] button", "Tea or <b>tea</b>?")
+        assert "120 reports speak of this" in walk.text
+        walk.choose("a[href$='/delete']", "Tea or <b>tea</b>?")
+        walk.write("#typed", digits)
+        walk.choose("form[action$='/delete'] button", "deletion")
+        walk.until("return document.querySelector('.state').classList.contains('done')")
+        walk.choose("a.main[href$='/delete']", "Tea or <b>tea</b>?")
+        assert "What may remain" in walk.text
+        walk.choose("a[href='/console/log']", "Log and jobs")
+        walk.choose("form[action$='/sign-out'] button", "Sign in")
+        walk.was_quiet()

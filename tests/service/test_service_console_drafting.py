@@ -1,0 +1,168 @@
+"""A draft as a form, and back: nothing is lost; QR codes are those that readers read."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from lopub.errors import DomainError
+from lopub.forecast.draft import draft_of
+from lopub.forecast.draft_template import template
+from lopub.forecast.draft_text import parsed
+from lopub.forecast.shorthand import Object
+from lopub.jobs import demo
+from lopub.service.campaigns import all_campaigns, tally
+from lopub.service.console.drafting import (
+    KINDS,
+    blank,
+    changed,
+    edited,
+    fields_of,
+    in_languages,
+    languages_in,
+    plain_terms,
+    read_text,
+    shown,
+    written,
+)
+from lopub.service.console.keeping import all_drafts
+from lopub.service.console.listing import state_of
+from lopub.service.console.qr import qr_modules, qr_svg
+from lopub.service.database import store_at
+from lopub.service.queue import State, jobs_of
+
+EXAMPLE = read_text(template("example"))
+
+
+def form_of(draft: Object) -> dict[str, str]:
+    """What a browser sends of a draft's form that nobody has touched."""
+    languages = languages_in(draft)
+    form = {"language": languages[0], **plain_terms(draft)}
+    for key in ("title", "description", "consent"):
+        form |= {f"{key}.{tag}": text for tag, text in in_languages(draft.get(key), languages).items()}
+    for one in shown(draft):
+        own: dict[str, str] = {"name": one.name, "type": one.kind, "categories": one.categories, "minimum": one.minimum}
+        own |= {"maximum": one.maximum, "period": one.period, "none": one.none, "at_most": one.at_most, **one.bins}
+        own |= {f"question.{tag}": text for tag, text in one.question.items()}
+        own |= {f"other.{tag}": text for tag, text in one.other.items()}
+        own |= {f"rule.{key}": text for key, text in one.rule.items()}
+        own |= ({"required": "1"} if one.is_required else {}) | ({"ordered": "1"} if one.is_ordered else {})
+        form |= {f"q{one.place}.{key}": text for key, text in own.items()}
+    return form
+
+
+def meaning(draft: Object) -> tuple[object, ...]:
+    read = draft_of(*parsed(written(draft).encode()))
+    return read.questions, read.terms, [mistake.text for mistake in read.mistakes]
+
+
+def test_a_form_that_nobody_touched_changes_nothing_of_a_draft():
+    again = edited(EXAMPLE, form_of(EXAMPLE))
+    assert meaning(again) == meaning(EXAMPLE)
+    assert meaning(again)[2] == []
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"type": "string", "categories": ["bad", "fair", "good"], "categoriesOrdered": True},
+        {"type": "string", "constraints": {"enum": ["red", "green"]}},
+        {"type": "string", "categories": ["a", "b"], "other": True},
+        {"type": "number", "bins": {"edges": ["0", "1000", "2500.5"], "open": "above"}},
+        {"type": "number", "bins": {"edges": ["0", "20", "40"], "clamp": True}},
+        {"type": "date", "period": "quarter", "constraints": {"minimum": "2025-Q1", "maximum": "2026-Q4"}},
+        {"type": "time", "period": "hour", "constraints": {"required": False}},
+        {"type": "integer", "constraints": {"minimum": -2, "maximum": 2, "required": False}},
+        {"type": "list", "categories": ["x", "y", "z"], "none": "z", "atMost": 1},
+        {"type": "boolean", "onlyIf": {"field": "first", "equals": True}},
+        {"type": "boolean", "onlyIf": {"not": {"field": "first", "equals": True}}},
+    ],
+)
+def test_every_kind_of_question_comes_back_from_its_form(field: Object):
+    first: Object = {"name": "first", "type": "boolean", "question": "One?"}
+    draft: Object = {"name": "x", "schema": {"fields": [first, {"name": "second", "question": "Two?", **field}]}}
+    assert meaning(draft)[2] == []
+    assert meaning(edited(draft, form_of(draft))) == meaning(draft)
+
+
+def test_what_no_control_shows_stays():
+    draft: Object = EXAMPLE | {"translations": {"de": {"labels": {"job": {"true": "ja", "false": "nein"}}}}}
+    assert meaning(edited(draft, form_of(draft))) == meaning(draft)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_question_of_any_kind_can_be_added_and_is_without_mistakes(kind: str):
+    draft, place = changed(blank("x", "en"), f"add:{kind}")
+    assert place == 1
+    assert meaning(draft)[2] == []
+    other = edited(draft, form_of(draft) | {"q0.type": kind})  # and the first can become one
+    assert meaning(other)[2] == []
+
+
+def test_questions_move_and_go():
+    names = [str(field["name"]) for field in fields_of(EXAMPLE)]
+    for action, expected in (("up:1", [names[1], names[0]]), ("down:0", [names[1], names[0]]), ("up:0", names[:2])):
+        assert [field["name"] for field in fields_of(changed(EXAMPLE, action)[0])][:2] == expected
+    assert [field["name"] for field in fields_of(changed(EXAMPLE, "remove:0")[0])] == names[1:]
+    for nonsense in ("remove:99", "remove:x", "up:-1", "dance", "", "add:free text"):
+        assert fields_of(changed(EXAMPLE, nonsense)[0]) == fields_of(EXAMPLE)
+
+
+def test_a_language_is_added_and_its_texts_are_kept():
+    draft, _ = changed(EXAMPLE, "language:fr")
+    assert languages_in(draft) == ["en", "de", "fr"]
+    again = edited(draft, form_of(draft) | {"title.fr": "Travail", "q0.categories": "north | North | Norden | Nord\nsouth"})
+    assert json.loads(written(again))["title"]["fr"] == "Travail"
+    label = {"en": "North", "de": "Norden", "fr": "Nord"}
+    assert fields_of(again)[0]["categories"] == [{"value": "north", "label": label}, "south"]
+    assert meaning(again)[2] == []
+
+
+def test_the_own_language_may_become_another_of_those_there_are_or_get_another_name():
+    german = edited(EXAMPLE, form_of(EXAMPLE) | {"language": "de"})
+    assert (german["language"], german["title"]) == ("de", {"en": "Work and reading", "de": "Arbeit und Lesen"})
+    british = edited(EXAMPLE, form_of(EXAMPLE) | {"language": "en-GB"})
+    assert british["title"] == {"en-GB": "Work and reading", "de": "Arbeit und Lesen"}
+    assert meaning(british)[2] == []
+
+
+# ---- QR codes; a reader has read those that these hashes are of
+
+GOLDEN = {
+    "a": (21, "20c5121183b26a4b"),
+    "http://127.0.0.1:8000/c/" + "0123456789abcdef" * 4: (41, "fc21d2d93bce0418"),
+    "x" * 200: (57, "d83b99da7009c014"),
+}
+
+
+@pytest.mark.parametrize("text", sorted(GOLDEN))
+def test_qr_codes_never_change(text: str):
+    modules = qr_modules(text)
+    size, digest = GOLDEN[text]
+    assert len(modules) == size and all(len(row) == size for row in modules)
+    assert hashlib.sha256(bytes(dark for row in modules for dark in row)).hexdigest()[:16] == digest
+
+
+def test_a_text_that_is_too_long_for_a_code_is_refused():
+    assert len(qr_modules("x" * 412)) == 77
+    with pytest.raises(DomainError, match="a QR code here holds at most 412 bytes, got 413"):
+        qr_modules("x" * 413)
+
+
+def test_the_label_of_a_code_is_a_text():
+    assert "<script>" not in qr_svg("a", '"><script>')
+
+
+def test_a_demo_has_a_campaign_in_every_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo, "PEOPLE", 400)
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    demo.fill(store)
+    states = {entry.campaign.terms.name: state_of(entry, set()) for entry in all_campaigns(store)}
+    assert states == {"alumni": "open", "last-year": "closed", "next-month": "planned"}
+    assert len(all_drafts(store)) == 1
+    (job,) = jobs_of(store)
+    assert (job.kind, job.state) == ("publish", State.WAITING)
+    (entry,) = (one for one in all_campaigns(store) if one.campaign.terms.name == "alumni")
+    assert len(tally(store, entry).slots) == demo.DAYS
+    store.close()

@@ -4,7 +4,8 @@
 
 Independent people: any finding is false; counted are the runs with one. Mixed people: three pairs of attributes depend on each
 other and nothing else does; the mean share of false ones among what is stated, and how many of the three pairs are stated, beside
-the edges that the model takes in. Writes benchmarks/results/findings.csv.
+the edges that the model takes in; and how many of the intervals of what is stated hold the share of the people that were played.
+Writes benchmarks/results/findings.csv.
 """
 
 import csv
@@ -20,9 +21,10 @@ import numpy as np
 from lopub import CampaignRequest, Terms, make_campaign, simulate
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import silent
-from lopub.contract.domain import Categorical, Domain
+from lopub.contract.domain import Categorical, Domain, Pair
 from lopub.contract.view import AllAttributes
 from lopub.inference import Study
+from lopub.inference.contrasts import IN, OUT, Contrast
 from lopub.model.dependence import gain_graph
 from lopub.release.findings import findings_of
 
@@ -74,8 +76,17 @@ def people(case: Case, rng: np.random.Generator) -> Dataset:
     return Dataset(Domain(tuple(attributes)), np.stack(columns, axis=1))
 
 
-def found(case: Case, seed: int) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """The pairs that are stated, and the model's edges, in one collection."""
+@dataclass(frozen=True)
+class Found:
+    """In one collection: the pairs that are stated, the model's edges, and of each interval that is stated whether it holds."""
+
+    stated: set[Pair]
+    edges: set[Pair]
+    holding: list[bool]
+
+
+def found(case: Case, seed: int) -> Found:
+    """One collection."""
     table = people(case, np.random.default_rng([23, seed]))
     campaign = make_campaign(table.domain, Terms(name="findings"), CampaignRequest(**case.request))
     study = Study(simulate(table, campaign, seed=seed))
@@ -84,7 +95,18 @@ def found(case: Case, seed: int) -> tuple[set[tuple[int, int]], set[tuple[int, i
     graph = gain_graph(case.n_attributes, {pair: joint.fit.gain or 0.0 for pair, joint in pairs.items()})
     stated = findings_of(study, graph, pairs, silent).stated
     place = table.domain.position
-    return {tuple(sorted(map(place, one.names))) for one in stated}, set(graph.edges)  # type: ignore[misc]
+    pairs_stated = {(min(ends), max(ends)) for one in stated if (ends := [place(name) for name in one.names])}
+    return Found(pairs_stated, set(graph.edges), [held for one in stated if one.contrast for held in holds(table, one.contrast)])
+
+
+def holds(table: Dataset, contrast: Contrast) -> Iterator[bool]:
+    """Whether the true shares of a contrast lie in its intervals."""
+    group, answer = (
+        split.classes[table.codes[:, table.domain.position(split.attribute.name)]] for split in (contrast.group, contrast.answer)
+    )
+    for own, estimate in ((IN, contrast.within), (OUT, contrast.outside)):
+        true = (answer[group == own] == IN).mean()
+        yield bool(estimate.low <= true <= estimate.high)
 
 
 def measured(case: Case, runs: int) -> list[str]:
@@ -92,14 +114,15 @@ def measured(case: Case, runs: int) -> list[str]:
     true = {(2 * i, 2 * i + 1) for i in range(N_DEPENDENT)} if case.strength else set()
     results = [found(case, seed) for seed in range(runs)]
     figures = []
-    for place in (0, 1):
-        false = [len(result[place] - true) for result in results]
-        said = [len(result[place]) for result in results]
-        shares = [f / max(n, 1) for f, n in zip(false, said, strict=True)]
-        power = sum(len(result[place] & true) for result in results) / max(len(true) * runs, 1)
+    for told in ([result.stated for result in results], [result.edges for result in results]):
+        false = [len(pairs - true) for pairs in told]
+        shares = [f / max(len(pairs), 1) for f, pairs in zip(false, told, strict=True)]
+        power = sum(len(pairs & true) for pairs in told) / max(len(true) * runs, 1)
         figures += [f"{np.mean(np.array(false) > 0):.4f}", f"{np.mean(shares):.4f}", f"{power:.3f}" if true else ""]
+    holding = [held for result in results for held in result.holding]
+    figures.append(f"{np.mean(holding):.3f}" if true and holding else "")
     print(f"{case.name:<52} stated: any false {figures[0]}, share false {figures[1]}, found {figures[2]:<6}"
-          f" edges: {figures[3]}, {figures[4]}, {figures[5]}", flush=True)  # fmt: skip
+          f" edges: {figures[3]}, {figures[4]}, {figures[5]}; intervals that hold {figures[6]}", flush=True)  # fmt: skip
     return [case.name, str(case.n), str(case.n_attributes), str(runs), *figures]
 
 
@@ -111,7 +134,8 @@ def rows(runs: int, word: str) -> Iterator[list[str]]:
 
 def main(arguments: list[str]) -> None:
     runs, word = int(arguments[0]) if arguments else 200, arguments[1] if len(arguments) > 1 else ""
-    head = ["case", "n", "attributes", "runs", *(f"{what}_{figure}" for what in ("stated", "edges") for figure in FIGURES)]
+    figures = [f"{what}_{figure}" for what in ("stated", "edges") for figure in FIGURES]
+    head = ["case", "n", "attributes", "runs", *figures, "intervals_that_hold"]
     found = list(rows(runs, word))
     if not word:
         with open(RESULTS, "w", newline="") as file:

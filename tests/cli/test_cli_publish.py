@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import in_a_process, lopub, refused
+from commands import done, in_a_process, lopub, refused
 from test_publication_files import FILES, contents, is_whole, names
 
 from lopub import Campaign, CampaignRequest, Dataset, Domain, Terms, count, make_campaign, simulate
@@ -255,3 +255,26 @@ def test_a_kill_at_any_moment_leaves_a_whole_publication_or_none(collected: Path
         for leftover in tmp_path.glob(".*"):
             shutil.rmtree(leftover)
     assert not states[0]
+
+
+# ---- simulated reports
+
+
+def test_framed_reports_are_published_as_simulated_on_request(collected: Path, tmp_path: Path):
+    people = ALUMNI.people(600, seed=1)
+    codes = people.codes[:, list(people.domain.positions(COLUMNS))].tolist()
+    rows = [[people.domain[name].texts[code] for name, code in zip(COLUMNS, row, strict=True)] for row in codes]
+    with open(tmp_path / "people.csv", "w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    encoded = done(lopub("encode", collected / "campaign.json", tmp_path / "people.csv", "-o", tmp_path / "r.bin", "--seed", 1))
+    assert "framed wire bytes do not tell that they are simulated" in encoded.stderr
+    for flags, is_told in (((), False), (("--simulated",), True)):
+        where = tmp_path / f"p{len(flags)}"
+        done(lopub("publish", collected / "campaign.json", tmp_path / "r.bin", "-o", where, "--rows", 20, *flags))
+        assert ("Made from simulated reports." in (where / "report.html").read_text()) is is_told
+        assert json.loads((where / "manifest.json").read_text())["reports"]["simulated"] is is_told
+
+
+def test_an_import_tells_that_a_database_does_not_keep_that_reports_are_simulated(collected: Path, tmp_path: Path):
+    imported = done(lopub("import", collected / "reports.parquet", "--database", f"sqlite:///{tmp_path}/new.db"))
+    assert "these reports are simulated, which a database does not keep; publish them with --simulated" in imported.stderr

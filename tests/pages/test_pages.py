@@ -3,13 +3,14 @@
 import csv
 import json
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from lopub import evaluate, make_campaign, publish, simulate
+from lopub import Boolean, Domain, Repeat, Schedule, evaluate, make_campaign, publish, publish_rounds, simulate, simulate_rounds
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
 from lopub.contract.terms import Terms
@@ -149,19 +150,24 @@ def test_labels_that_fonts_or_formulas_would_stumble_over_are_drawn(label: str):
     for picture in (
         plots.heat_map(values, [label, "b"], name="h", description="d", scale="s"),
         plots.graph([label, "b"], {(0, 1): 1.0}, name="g", description="d"),
-        plots.tree([f"{label}\nb", "b"], [None, 0], name="t", description="d"),
     ):
         assert picture.startswith("<svg")
         assert "<b>" not in picture
 
 
-def test_a_tree_puts_parents_over_the_middle_of_their_children():
-    depth, place = plots._tree_places([None, 0, 0, 2, 2, None])
-    assert depth == [0, 1, 1, 2, 2, 0]
-    assert place[0] == (place[1] + place[2]) / 2
-    assert place[2] == (place[3] + place[4]) / 2
-    assert len(set(zip(depth, place, strict=True))) == 6
-
-
 def test_neighbours_stand_beside_each_other_on_the_circle():
     assert drawing._round_order(4, {(0, 2): 5.0, (1, 2): 1.0}) == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("mode", ["sampled", "permanent"])
+def test_every_number_on_the_page_of_all_rounds_is_in_a_file(mode: str, tmp_path: Path):
+    domain = Domain((Boolean(name="smokes"), Boolean(name="drinks")))
+    repeat = Repeat(every_days=30, rounds=3, take_part=2, mode=mode)
+    terms = Terms(name="rounds", min_reports=100, schedule=Schedule.in_rounds(date(2026, 1, 1), repeat))
+    lifetime = {"lifetime_epsilon": 3} if mode == "permanent" else {}
+    campaign = make_campaign(domain, terms, CampaignRequest(epsilon=1.5, mechanism="direct", **lifetime))
+    table = Dataset(domain, np.random.default_rng(1).integers(0, 2, (1000, 2)).astype(np.uint16))
+    publish_rounds(simulate_rounds([table] * 3, campaign, seed=1)).save(tmp_path / "r")
+    known, shown = numbers_in(tmp_path / "r"), numbers_on((tmp_path / "r" / "report.html").read_bytes())
+    assert len(shown) > 50
+    assert not [value for value in shown if value not in known]

@@ -3,22 +3,28 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from lopub import CampaignRequest, Publication, Terms, make_campaign, publish, simulate
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.terms import Translation
+from lopub.evaluation import score_page
 from lopub.pages.templating import HERE, LANGUAGES, environment, page_language, translations
 from lopub.release.numbers import QUANTILES
-from lopub.release.render.questions import ABOVE, FROM_ON, WORDS
+from lopub.release.render import rounds
+from lopub.release.render.questions import SAID
 from lopub.release.render.report_page import OWN_TEXTS, TEMPLATES, report_html
+
+TEMPLATE_FILES = (*TEMPLATES.glob("*.html"), *score_page.TEMPLATES.glob("*.html"), *(HERE / "templates").glob("*.html"))
+"""All that speak several languages; a plan is in English."""
 
 
 def said() -> set[str]:
     """Every text that a page may say of its own."""
-    found = {*OWN_TEXTS, *WORDS.values(), *QUANTILES, "mean", ABOVE, FROM_ON}
-    for path in (TEMPLATES / "report.html", *(HERE / "templates").glob("*.html")):
+    found = {*OWN_TEXTS, *SAID, *QUANTILES, "mean", *rounds.HEADS, *score_page.OWN_TEXTS}
+    for path in TEMPLATE_FILES:
         for _, _, message in environment("en", TEMPLATES).extract_translations(path.read_text()):  # type: ignore[attr-defined]
             found |= {text for text in ([message] if isinstance(message, str) else message or ()) if text}
     return found
@@ -47,18 +53,19 @@ def test_every_text_has_a_translation_with_the_same_blanks(language: str):
             assert sorted(re.findall(blank, text)) == sorted(re.findall(blank, other)), text
 
 
-def test_a_template_says_nothing_that_is_not_marked_for_translation():
-    """What stands between tags outside of a block of words: at most names that every language has."""
-    template = (TEMPLATES / "report.html").read_text()
+@pytest.mark.parametrize("path", TEMPLATE_FILES, ids=lambda path: path.name)
+def test_a_template_says_nothing_that_is_not_marked_for_translation(path: Path):
+    """What stands between tags outside of a block of words: at most names that every language has, and those of files."""
+    template = path.read_text()
     without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", template, flags=re.DOTALL)
     left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
-    assert left <= {"AVD", "epsilon", "nat", "nbsp"}
+    assert left <= {"AVD", "epsilon", "nat", "nbsp", "levels", "changes", "rounds", "campaign", "csv", "json"}
 
 
 def test_a_german_page_is_german(publication: Publication):
     page = shown(publication, "de-AT")
     assert '<html lang="de">' in page
-    assert ">Ehemalige</h1>" in page and "Alter" in page and "gehört mir" in page
+    assert ">Ehemalige</bdi></h1>" in page and "Alter" in page and "gehört mir" in page
     text = re.sub(r"<[^>]+>", " ", page[page.index("<body") :])
     english = [
         word

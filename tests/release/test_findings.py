@@ -12,10 +12,10 @@ import pytest
 from lopub import CampaignRequest, Publication, Terms, make_campaign, publish, simulate
 from lopub.collection.dataset import Dataset
 from lopub.collection.progress import silent
-from lopub.contract.domain import Categorical, Domain
+from lopub.contract.domain import Boolean, Categorical, Domain
 from lopub.contract.view import AllAttributes
 from lopub.inference import Study
-from lopub.inference.contrasts import contrast_of
+from lopub.inference.contrasts import contrast_of, deviations
 from lopub.inference.independence import independence_gain
 from lopub.inference.ratios import Estimate
 from lopub.model.dependence import gain_graph, least_gain
@@ -149,4 +149,21 @@ def test_the_rule_of_the_paper_states_nothing(tmp_path: Path):
     found = publish(study_of(pair_people(), epsilon=6).data, structure="paper", method="em", seed=1)
     assert found.graph.edges and not found.findings.every and found.findings.least is None
     found.save(tmp_path / "p")
-    assert "no dependence is stated as a finding" in (tmp_path / "p" / "report.html").read_text()
+    assert "So nothing is stated about it here" in (tmp_path / "p" / "report.html").read_text()
+
+
+def test_intervals_of_a_contrast_allow_for_all_groups_that_there_were_to_choose_from():
+    """Those of a question that was asked beforehand would be too narrow for what was chosen because it stands out."""
+    study = study_of(pair_people(), epsilon=6)
+    contrast = contrast_of(study, study.joint_of((0, 1)))
+    assert contrast is not None
+    assert deviations(contrast.group.attribute, contrast.answer.attribute) == pytest.approx(2.7729, abs=1e-4)  # 0.025 / 9
+    one, other = contrast.group.texts[0], contrast.answer.texts[0]
+    asked = study.probability(f"q1 == '{other}'", given=f"q0 == '{one}'")
+    assert asked.low is not None and asked.high is not None
+    assert contrast.within.value == pytest.approx(asked.estimate)
+    assert contrast.within.high - contrast.within.low == pytest.approx((asked.high - asked.low) * 2.7729 / 1.96, rel=0.02)
+
+
+def test_a_contrast_of_two_questions_with_two_answers_has_the_usual_interval():
+    assert deviations(Boolean(name="a"), Categorical(name="b", values=("no", "yes"))) == pytest.approx(1.96, abs=1e-3)

@@ -58,7 +58,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_titles_questions_and_labels_are_in_the_readers_language(written):
     page, card = ((written["de-AT"] / name).read_text(encoding="utf-8") for name in ("report.html", "MODEL_CARD.md"))
-    assert ">Tee am Morgen</h1>" in page and card.startswith("# Tee am Morgen\n") and "Über Tee." in card
+    assert ">Tee am Morgen</bdi></h1>" in page and card.startswith("# Tee am Morgen\n") and "Über Tee." in card
     for shown in ('<bdi lang="de">Welcher Tee?</bdi>', '<bdi lang="de">grün</bdi>', '<bdi lang="de">Milch</bdi>'):
         assert shown in page
     assert '<bdi lang="de">entfällt</bdi> <span class="soft">(not applicable)</span>' in page

@@ -3,11 +3,13 @@
 import csv
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from lopub import (
     Boolean,
@@ -25,6 +27,9 @@ from lopub import (
     publish_rounds,
     simulate_rounds,
 )
+from lopub.cli.commands import app
+from lopub.collection.origin import Origin
+from lopub.release.render.rounds import rounds_html
 
 DOMAIN = Domain((Boolean(name="smokes"), Boolean(name="drinks")))
 
@@ -80,7 +85,7 @@ def test_all_rounds_are_written_as_tables_and_a_page(mode, tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Habits &lt;b&gt;" in page and "<b>" not in page.split("</style>")[1].replace("<body>", "")
     assert ("the answers that people gave at the start" in page) is (mode == "permanent")
-    assert f"{TOTAL[mode]:.3f} of everything a device sends" in page
+    assert f"{TOTAL[mode]:.3f} of everything a device sends" in re.sub(r"</?data[^>]*>", "", page)
     told = json.loads((tmp_path / "out" / "rounds.json").read_text())
     assert [one["first_day"] for one in told["rounds"]] == ["2026-01-01", "2026-01-31", "2026-03-02"]
     with pytest.raises(StoreError):
@@ -93,3 +98,34 @@ def test_a_crowd_that_does_not_change_is_smoothed_and_a_permanent_one_is_not():
     assert set(smoothed.smoothing) == set(DOMAIN.names)
     plain = publish_rounds(REPORTS["permanent"])
     assert plain.smoothing == {} and all(plain.smooth[level] == level.share for level in plain.levels)
+
+
+def test_the_publication_of_one_round_shows_the_trend_and_links_to_all_rounds(tmp_path):
+    REPORTS["sampled"].save(tmp_path / "r.parquet")
+    result = CliRunner().invoke(app, ["publish", str(tmp_path / "r.parquet"), "--round", "2026-01-31", "-o", str(tmp_path / "p")])
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "p" / "report.html").read_text()
+    assert page.count('<figure class="trend">') == 2 and '<a href="rounds/report.html">' in page
+    linked = set(re.findall(r'<a href="(?!#)([^"]*)"', page))
+    there = {str(path.relative_to(tmp_path / "p")) for path in (tmp_path / "p").rglob("*") if path.is_file()}
+    assert linked == there - {"report.html"} and "rounds/levels.csv" in there
+    beside = (tmp_path / "p" / "rounds" / "report.html").read_text()
+    assert {(tmp_path / "p" / "rounds" / one).resolve().is_file() for one in re.findall(r'<a href="(?!#)([^"]*)"', beside)} == {
+        True
+    }
+    assert "rounds/levels.csv" in json.loads((tmp_path / "p" / "manifest.json").read_text())["files"]
+
+
+def test_a_round_on_its_own_has_no_trend(tmp_path):
+    REPORTS["sampled"].of_round("2026-01-31").save(tmp_path / "r.parquet")
+    result = CliRunner().invoke(app, ["publish", str(tmp_path / "r.parquet"), "--round", "2026-01-31", "-o", str(tmp_path / "p")])
+    assert result.exit_code == 0, result.output
+    assert not (tmp_path / "p" / "rounds").exists() and "rounds/report.html" not in (tmp_path / "p" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("mode", REPORTS)
+def test_the_page_of_all_rounds_is_marked_as_simulated_in_both_languages(mode):
+    rounds = publish_rounds(REPORTS[mode])
+    for language, said in (("en", "Made from simulated reports."), ("de", "Aus simulierten Meldungen.")):
+        assert said in rounds_html(rounds, language).decode()
+        assert said not in rounds_html(replace(rounds, origin=Origin()), language).decode()

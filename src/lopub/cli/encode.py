@@ -22,6 +22,8 @@ EXPERIMENT = (
 )
 SEEDED = "Seeded noise can be taken off again by whoever knows or guesses the seed; these reports protect nobody."
 
+UNTOLD = "note: framed wire bytes do not tell that they are simulated, as a .parquet file does; publish them with --simulated."
+
 
 def encode(
     campaign_file: CampaignFile,
@@ -68,6 +70,8 @@ def encode(
     dataset = Dataset.load(table_file, campaign.domain, coded=coded)
     n_reports = encode_to(output, dataset, campaign, seed=seed, force=force)
     note(EXPERIMENT if seed is None else f"{EXPERIMENT} {SEEDED}")
+    if output.suffix != ".parquet":
+        note(UNTOLD)
     document = {
         "campaign": campaign.id,
         "epsilon": campaign.epsilon,

@@ -22,6 +22,7 @@ from lopub.evaluation import evaluate as evaluated
 from lopub.evaluation.score_page import MARK, write_scorecard
 from lopub.evaluation.score_page import as_json as scores_as_json
 from lopub.files import write_whole
+from lopub.pages.templating import LANGUAGES
 
 N_WORST = 5
 """Pairs, and edges of a kind, that are printed; the JSON has all."""
@@ -57,6 +58,7 @@ Targets = Annotated[
         "--targets", metavar="A,B,…", help="What classifiers predict; up to 3 are chosen unless given.", show_default=False
     ),
 ]
+Language = Annotated[str, typer.Option("--language", metavar="TAG", help=f"Of the page's words: {' or '.join(LANGUAGES)}.")]
 Classifiers = Annotated[bool, typer.Option("--classifiers/--no-classifiers", help="Train SVMs and random forests.")]
 
 
@@ -70,6 +72,7 @@ def evaluate(
     phi: Phi = 0.2,
     targets: Targets = None,
     classifiers: Classifiers = True,
+    language: Language = "en",
     seed: Seed = 0,
     as_json: AsJson = False,
     force: Force = False,
@@ -106,7 +109,7 @@ def evaluate(
             progress=progress,
         )
     if output is not None:
-        write_scores(scores, real, synthetic, output, force=force)
+        write_scores(scores, real, synthetic, output, language=language, force=force)
     if as_json:
         print_json(scores.to_dict())
         return
@@ -115,12 +118,12 @@ def evaluate(
         say(f"written: {output}")
 
 
-def write_scores(scores: Evaluation, real: Dataset, synthetic: Dataset, output: Path, *, force: bool) -> None:
+def write_scores(scores: Evaluation, real: Dataset, synthetic: Dataset, output: Path, *, language: str, force: bool) -> None:
     """A file of scores where the name ends in .json, else a directory with a page."""
     if output.suffix == ".json":
         write_whole(output, scores_as_json(scores), force=force)
     else:
-        write_scorecard(scores, real, synthetic, output, force=force)
+        write_scorecard(scores, real, synthetic, output, language=language, force=force)
 
 
 def named(text: str) -> list[str]:

@@ -34,7 +34,7 @@ def import_reports(
     if named.counts or named.databases:
         what = f"{named.counts[0]} holds counts" if named.counts else "a database keeps only hashes of their ids"
         raise DomainError(f"only files of reports can be imported: {what}")
-    _check(named)
+    is_simulated = _check(named)
     reports = chain.from_iterable([walk_reports(file, named.campaign) for file in named.reports])
     with opened(database, create=True, alone=True) as store, working("importing"):
         from lopub.service.campaigns import open_campaign
@@ -44,6 +44,8 @@ def import_reports(
         result = imported(store, entry, reports)
     for reason, n in sorted(result.refused.items()):
         note(f"note: {n:,} reports were refused ({reason})")
+    if is_simulated:
+        note("note: these reports are simulated, which a database does not keep; publish them with --simulated")
     document = {
         "campaign": named.campaign.id,
         "database": store.name,
@@ -55,14 +57,16 @@ def import_reports(
     tell(document, f"{accepted}, {result.n_replayed:,} were there already", as_json=as_json)
 
 
-def _check(named: Named) -> None:
-    """Refuse files that cannot be read, or that hold no report of the campaign."""
-    n_reports, refused = 0, Counter[Reason]()
+def _check(named: Named) -> bool:
+    """Refuse files that cannot be read, or that hold no report of the campaign. Whether they say that reports are simulated."""
+    n_reports, refused, is_simulated = 0, Counter[Reason](), False
     with working("reading reports"):
         for file in named.reports:
             for batch in walk_reports(file, named.campaign):
                 n_reports += len(batch)
                 refused += Counter(batch.refused)
+                is_simulated |= batch.origin.is_simulated
     if not n_reports:
         others = f"; {refused[Reason.CAMPAIGN]:,} are of another campaign" if refused[Reason.CAMPAIGN] else ""
         raise TooFewReports(f"no report of campaign {named.campaign.id[:16]}… is in these files{others}")
+    return is_simulated

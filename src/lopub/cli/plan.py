@@ -153,7 +153,7 @@ def plan(
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
         in_rounds = rounds_planned(campaign, people, crowd)
-        page = plan_page(found, advised, seed=seed, progress=told) if html is not None else ""
+        page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else b""
     write_files(campaign, output, page, html, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
@@ -196,12 +196,12 @@ def checked_files(*files: Path | None, force: bool) -> list[Path]:
     return asked
 
 
-def write_files(campaign: Campaign, output: Path | None, page: str, html: Path | None, *, force: bool) -> None:
+def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path | None, *, force: bool) -> None:
     """The campaign and the page, where they are asked for."""
     if output is not None:
         campaign.save(output, force=force)
     if html is not None:
-        write_whole(html, page.encode(), force=force)
+        write_whole(html, page, force=force)
 
 
 def tell_written(files: list[Path]) -> None:

@@ -1,5 +1,6 @@
 """`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from lopub.cli.outputs import check_directory
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
+from lopub.collection.origin import Origin
 from lopub.contract.budget import decimal_up
 from lopub.contract.schedule import day_of
 from lopub.contract.wording import lifetime_in_words
@@ -31,7 +33,7 @@ from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
 from lopub.release.render.rounds import MARK
-from lopub.release.rounds import rounds_of
+from lopub.release.rounds import Rounds, rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
 from lopub.release.summary import warnings_of, why_without_strength
@@ -83,10 +85,18 @@ AllRounds = Annotated[
         "--all-rounds", help="Of a campaign that repeats: levels in every round and changes between them, instead of a table."
     ),
 ]
-WITH_ALL_ROUNDS = ("sources", "output", "campaign", "all_rounds", "as_json", "force")
+WITH_ALL_ROUNDS = ("sources", "output", "campaign", "language", "all_rounds", "simulated", "as_json", "force")
 """What --all-rounds goes by."""
+NOT_WITH_ALL_ROUNDS = "does not go with --all-rounds, which makes no table and estimates all rounds alike"
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
+]
+Simulated = Annotated[
+    bool,
+    typer.Option(
+        "--simulated",
+        help="Say on the pages that the reports are simulated, where databases and framed files do not tell.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help=SEED_HELP)]
 PageLanguage = Annotated[
@@ -119,6 +129,7 @@ def publish(
     no_counts: NoCounts = False,
     round_name: Round = None,
     all_rounds: AllRounds = False,
+    simulated: Simulated = False,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
@@ -130,10 +141,8 @@ def publish(
     More: docs/publishing.md, docs/repeating.md on rounds, and docs/commands.md on sources
     """
     if all_rounds:
-        refuse_given(
-            context, WITH_ALL_ROUNDS, "does not go with --all-rounds, which makes no table and estimates all rounds alike"
-        )
-        return publish_all_rounds(sources, campaign, output, as_json=as_json, force=force)
+        refuse_given(context, WITH_ALL_ROUNDS, NOT_WITH_ALL_ROUNDS)
+        return publish_all_rounds(resolved(sources, campaign), output, simulated, language or "", as_json=as_json, force=force)
     options: dict[str, Any] = {
         "structure": structure,
         "method": method,
@@ -149,10 +158,10 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    found = found_reports(resolved(sources, campaign, round_name), settings)
+    found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
-        publication = published(found.data, settings, progress=progress, margins=margins)
+        publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
@@ -163,17 +172,16 @@ def publish(
         say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def publish_all_rounds(sources: list[str], campaign: str | None, output: Path, *, as_json: bool, force: bool) -> None:
-    """Levels in every round, and changes from one to the next."""
+def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:
+    """Levels in every round, and changes from one to the next. language: of the page."""
     check_directory(output, mark=MARK, force=force)
-    named = resolved(sources, campaign)
     rounds_of(named.campaign)
-    found = read(named)
+    found = marked(read(named), simulated)
     if not isinstance(found.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --all-rounds needs the reports")
     with working("estimating"):
         rounds = publish_rounds(found.data)
-    rounds.save(output, force=force)
+    rounds.save(output, language=language, force=force)
     n_reports = sum(rounds.n_reports.values())  # of published rounds: all together would tell how many the others have
     n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
     for slot in rounds.left_out:
@@ -186,9 +194,22 @@ def publish_all_rounds(sources: list[str], campaign: str | None, output: Path, *
     say(f"written: {output}; start with {output / 'report.html'}")
 
 
-def found_reports(named: Named, settings: PublishSettings) -> Found:
-    """What the sources hold, or that of one round."""
-    return read(named, counts_suffice=named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings))
+def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> tuple[Found, Rounds | None]:
+    """What the sources hold; or that of one round, and all rounds beside it, where they are there and have enough reports."""
+    suffices = named.campaign.terms.repeat is None and counts_suffice(named.campaign, settings)
+    if named.slot is None or named.counts:
+        return marked(read(named, counts_suffice=suffices), simulated), None
+    every = marked(read(replace(named, slot=None)), simulated)
+    if not isinstance(every.data, ReportBatch):
+        raise DomainError("counts do not tell rounds apart; --round needs the reports")
+    found = replace(every, data=every.data.of_round(named.slot))
+    rounds = publish_rounds(every.data) if len(found.data) >= max(named.campaign.terms.min_reports, 1) else None
+    return found, rounds if rounds is not None and len(rounds.n_reports) > 1 else None
+
+
+def marked(found: Found, simulated: bool) -> Found:
+    """The same; marked as simulated where that was said."""
+    return replace(found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated)))
 
 
 def pruning(find: str | None) -> Pruning | None:

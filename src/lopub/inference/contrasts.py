@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,8 @@ from lopub.inference.ratios import Estimate
 
 ROUNDING = 1e-9
 """By which "more often" goes before "less often" that says the same."""
+LEVEL = 0.05
+"""How often an interval may miss its share."""
 IN, OUT, UNANSWERED = range(3)
 """The classes of a split."""
 
@@ -52,7 +55,10 @@ class AnswerSplit:
 @dataclass(frozen=True, eq=False)
 class Contrast:
     """How often those of a group give an answer, and how often all others do, among those who answered both: who is asked a
-    question that applies only to some is no finding."""
+    question that applies only to some is no finding.
+
+    Group and answer were chosen because they stand out, so the intervals are wider than those of a question that was asked
+    beforehand: 95 % for all groups and answers of the pair that there were to choose from, together (Bonferroni)."""
 
     group: AnswerSplit
     answer: AnswerSplit
@@ -125,12 +131,19 @@ def contrast_of(study: Asking, joint: JointDistribution) -> Contrast | None:
     names = sorted(joint.names, key=domain.position)
     if (found := clearest(joint.in_order(names))) is None:
         return None
-    asked = asked_of(*found, domain.positions(names))
-    within, outside = (_share_among(study, asked, both, whole) for both, whole in (asked.weights[:2], asked.weights[2:]))
+    asked, reach = asked_of(*found, domain.positions(names)), deviations(*(split.attribute for split in found))
+    within, outside = (_share_among(study, asked, both, whole, reach) for both, whole in (asked.weights[:2], asked.weights[2:]))
     return None if within is None or outside is None else Contrast(*found, within, outside)
 
 
-def _share_among(study: Asking, asked: Question, both: Probabilities, whole: Probabilities) -> Estimate | None:
-    """A conditional share, directly from the reports; None where there is no such way or the condition is too rare."""
+def deviations(first: Attribute, second: Attribute) -> float:
+    """Standard errors that an interval reaches, so that it holds for whichever groups of two attributes stand out."""
+    n_first, n_second = (len(list(_splits(one))) if n_answers(one) > 2 else 1 for one in (first, second))  # of two, one says all
+    return NormalDist().inv_cdf(1 - LEVEL / 2 / (n_first * n_second))
+
+
+def _share_among(study: Asking, asked: Question, both: Probabilities, whole: Probabilities, reach: float) -> Estimate | None:
+    """A conditional share, directly from the reports; None where there is no such way or the condition is too rare. reach: of its
+    interval, in standard errors."""
     found = study.found(asked, both - whole * (both.sum() / whole.sum()), whole)
-    return found.share_among(both, whole) if isinstance(found, DirectGrounds) and found.is_known(whole) else None
+    return found.share_among(both, whole, reach) if isinstance(found, DirectGrounds) and found.is_known(whole) else None

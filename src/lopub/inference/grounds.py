@@ -41,9 +41,9 @@ class Grounds(ABC):
         """A probability."""
         return self._certain(weights, None) or self._share(self._kept(weights))
 
-    def share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
-        """A conditional probability."""
-        return self._certain(both, condition) or self._share_among(self._kept(both), self._kept(condition))
+    def share_among(self, both: Probabilities, condition: Probabilities, deviations: float = INTERVAL) -> Estimate:
+        """A conditional probability. deviations: standard errors that its interval reaches to either side."""
+        return self._certain(both, condition) or self._share_among(self._kept(both), self._kept(condition), deviations)
 
     def ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         """Any other ratio of sums, such as a mean."""
@@ -74,7 +74,7 @@ class Grounds(ABC):
     def _share(self, weights: Probabilities) -> Estimate: ...
 
     @abstractmethod
-    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate: ...
+    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate: ...
 
     @abstractmethod
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate: ...
@@ -101,8 +101,8 @@ class DirectGrounds(Grounds):
     def _share(self, weights: Probabilities) -> Estimate:
         return ratios.share(self.pooled, weights)
 
-    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
-        return ratios.share_among(self.pooled, both, condition, self.aside)
+    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
+        return ratios.share_among(self.pooled, both, condition, self.aside, deviations)
 
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         return ratios.ratio(self.pooled, numerator, denominator, self.aside)
@@ -130,13 +130,13 @@ class ModelGrounds(Grounds):
 
     def _share(self, weights: Probabilities) -> Estimate:
         if self.possible is not None:
-            return self._share_among(weights, self.possible)  # the model has some mass where nobody can be
+            return self._share_among(weights, self.possible, INTERVAL)  # the model has some mass where nobody can be
         value = float((weights * self.shares).sum())
-        return _on_log_odds(value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))))
+        return _on_log_odds(value, float(np.sqrt(max(self._covariance(weights, weights), 0.0))), INTERVAL)
 
-    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
         found = self._ratio(both, condition)
-        return _on_log_odds(found.value, found.standard_error)
+        return _on_log_odds(found.value, found.standard_error, deviations)
 
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:
         a, b = float((numerator * self.shares).sum()), float((denominator * self.shares).sum())
@@ -148,10 +148,10 @@ class ModelGrounds(Grounds):
         return bool((condition * self.shares).sum() > ratios.LEAST_CONDITION * error)
 
 
-def _on_log_odds(value: float, error: float) -> Estimate:
+def _on_log_odds(value: float, error: float, deviations: float) -> Estimate:
     """The interval of a share as its logarithm of odds has it: a model's cells are in proportion to exponentials."""
     inside = min(max(value, TINY), 1 - TINY)
-    odds, reach = inside / (1 - inside), float(np.exp(min(INTERVAL * error / (inside * (1 - inside)), MOST_REACH)))
+    odds, reach = inside / (1 - inside), float(np.exp(min(deviations * error / (inside * (1 - inside)), MOST_REACH)))
     low, high = odds / reach, odds * reach
     return Estimate(value, error, low / (1 + low), high / (1 + high))
 
@@ -176,7 +176,7 @@ class TreeGrounds(Grounds):
     def _share(self, weights: Probabilities) -> Estimate:
         return _without_interval(float((weights * self.joint).sum()))
 
-    def _share_among(self, both: Probabilities, condition: Probabilities) -> Estimate:
+    def _share_among(self, both: Probabilities, condition: Probabilities, deviations: float) -> Estimate:
         return self._ratio(both, condition)
 
     def _ratio(self, numerator: Probabilities, denominator: Probabilities) -> Estimate:

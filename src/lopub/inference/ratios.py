@@ -56,8 +56,15 @@ class Aside:
 NOTHING_ASIDE = Aside()
 
 
-def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
-    """P(something given a condition). both: of every cell, how much has the condition and the thing; condition: the former."""
+def share_among(
+    pooled: Pooled,
+    both: Probabilities,
+    condition: Probabilities,
+    aside: Aside = NOTHING_ASIDE,
+    deviations: float = INTERVAL,
+) -> Estimate:
+    """P(something given a condition). both: of every cell, how much has the condition and the thing; condition: the former.
+    deviations: standard errors that the interval reaches to either side."""
     a, b = _sides(pooled, both, condition, aside)
     usual, part = _usual(pooled, both, condition), aside.weight
     seconds = [pooled.second(both, both), pooled.second(both, condition), pooled.second(condition, condition)]
@@ -67,7 +74,7 @@ def share_among(pooled: Pooled, both: Probabilities, condition: Probabilities, a
     known, taken = min(max(b, 0.0), 1.0), usual * part + (1 - part) * X
     yes, no, rest = (one - 2 * taken * two + taken**2 * three for one, two, three in among)
     variance = known * (X * yes + (1 - X) * no) + (1 - known) * rest - pooled.inverse * (known * (X - taken)) ** 2
-    return _between(a, b, variance + (part * (usual - X)) ** 2 * aside.variance)
+    return _between(a, b, variance + (part * (usual - X)) ** 2 * aside.variance, deviations)
 
 
 def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
@@ -117,13 +124,13 @@ def _mean(values: Probabilities, pooled: Pooled, weights: Probabilities) -> floa
     return float((values * within).sum()) / total if total > 0 else 0.0
 
 
-def _between(numerator: float, denominator: float, variance: Polynomial) -> Estimate:
+def _between(numerator: float, denominator: float, variance: Polynomial, deviations: float = INTERVAL) -> Estimate:
     """A share that is a ratio. variance: of numerator - x denominator, if x were the share. The interval holds all shares that
     are not refuted; where noise has carried the ratio so far out of 0 to 1 that all are, those near the end that it passed."""
     value = min(max(numerator / denominator, 0.0), 1.0)
-    ends = _unrefuted((numerator - denominator * X) ** 2 - SQUARED * variance)
+    ends = _unrefuted((numerator - denominator * X) ** 2 - deviations**2 * variance)
     if ends is None:
-        ends = _unrefuted((denominator * (value - X)) ** 2 - SQUARED * variance) or (value, value)
+        ends = _unrefuted((denominator * (value - X)) ** 2 - deviations**2 * variance) or (value, value)
     error = float(np.sqrt(max(float(variance(value)), 0.0))) / denominator
     return Estimate(value, error, min(ends[0], value), max(ends[1], value))
 

@@ -24,7 +24,7 @@ def plan(task: Task, part: Path) -> dict[str, Any]:
     advised = advice(found)
     campaign = found.campaign(draft.terms)
     campaign.save(part / "campaign.json")
-    (part / "plan.html").write_text(plan_page(found, advised, progress=task.progress), encoding="utf-8")
+    (part / "plan.html").write_bytes(plan_page(found, advised, progress=task.progress))
     trial = found.best.trial
     return {
         "campaign": campaign.id,

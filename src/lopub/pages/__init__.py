@@ -1,5 +1,5 @@
-"""What all pages are made of: pictures and pieces of HTML, one file per page, no network.
+"""What all pages are made of: templates, words, pictures; one file per page, no network.
 
-The pages themselves are where their numbers are: of a publication in `release/render`, of an evaluation in `evaluation/page`, of
-the paper's evaluation in `reproduce/page`.
+The pages themselves are where their numbers are: of a publication in `release/render`, of an evaluation in
+`evaluation/score_page`, of a plan in `planning/plan_page`, of the paper's evaluation in `reproduce/reproduction_page`.
 """

@@ -10,7 +10,8 @@ from lopub.contract.domain import Pair
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LABEL_LENGTH = 24
+LABEL_LENGTH, END = 24, 9
+"""Characters of a label, and of the end that is kept of a longer one."""
 INK, LINE = "black", "tab:blue"
 
 
@@ -22,8 +23,8 @@ def axes_for(ax: "Axes | None", width: float, height: float) -> "Axes":
 
 
 def cut(label: str) -> str:
-    """A label that fits."""
-    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
+    """A label that fits: of a long one its beginning and its end, in which names that begin alike differ."""
+    return label if len(label) <= LABEL_LENGTH else f"{label[: LABEL_LENGTH - END - 1]}…{label[-END:]}"
 
 
 def short(label: str) -> str:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.pages.drawing import cut, draw_graph, short
+from lopub.pages.drawing import cut, draw_graph
 
-INK, FAINT, FIRST, SECOND = "#010101", "#020202", "#030303", "#040404"
+INK, FAINT, FIRST = "#010101", "#020202", "#030303"
 """Stand-ins, replaced by the page's variables once the picture is drawn."""
-_VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", FIRST: "var(--first)", SECOND: "var(--second)"}
+_VARIABLES = {INK: "var(--ink)", FAINT: "var(--faint)", FIRST: "var(--first)"}
 _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "lopub",
     "svg.fonttype": "none",  # text stays text: the reader's fonts have glyphs that ours may lack
@@ -93,7 +93,7 @@ def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, d
     )
     return (
         f'<svg id="{name}" class="heat" role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {width:g}"'
-        f' style="max-width:{1.4 * width:g}px;min-width:{min(width, 700):g}px" xmlns="http://www.w3.org/2000/svg">'
+        f' style="max-width:{1.4 * width:g}px;min-width:{width:g}px" xmlns="http://www.w3.org/2000/svg">'
         f"{fields}{rows}{columns}</svg>"
     )
 
@@ -112,48 +112,6 @@ def graph(
     with _figure(side + 1.5, side) as figure:
         draw_graph(figure.add_subplot(), labels, edges, ink=INK, line=FIRST, faint=faint)
         return _svg(figure, name, description)
-
-
-def tree(labels: Sequence[str], parents: Sequence[int | None], *, name: str, description: str) -> str:
-    """Boxes under their parents, one component beside the other. labels: may have several lines."""
-    depth, place = _tree_places(parents)
-    lines = max((label.count("\n") + 1 for label in labels), default=1)
-    width, height = min(1.6 * (max(place) + 1) + 0.4, 16.0), (0.45 + 0.2 * lines) * (max(depth) + 1) + 0.3
-    with _figure(width, height) as figure:
-        axes = figure.add_subplot()
-        for node, parent in enumerate(parents):
-            if parent is not None:
-                axes.plot([place[parent], place[node]], [-depth[parent], -depth[node]], color=FAINT, linewidth=1.5, zorder=1)
-        for node, label in enumerate(labels):
-            box = {"boxstyle": "round,pad=0.4", "facecolor": SECOND, "edgecolor": FAINT}
-            shown = "\n".join(short(line) for line in label.split("\n"))
-            axes.text(place[node], -depth[node], shown, ha="center", va="center", bbox=box, zorder=2, fontsize=8)
-        axes.set(xlim=(-0.7, max(place) + 0.7), ylim=(-max(depth) - 0.6, 0.6))
-        axes.axis("off")
-        return _svg(figure, name, description)
-
-
-def _tree_places(parents: Sequence[int | None]) -> tuple[list[int], list[float]]:
-    """Depth and horizontal place of each node: leaves side by side, a parent over the middle of its children."""
-    children: dict[int | None, list[int]] = {}
-    for node, parent in enumerate(parents):
-        children.setdefault(parent, []).append(node)
-    depth = [0] * len(parents)
-    for node, parent in enumerate(parents):  # parents stand before their children
-        depth[node] = 0 if parent is None else depth[parent] + 1
-    place, n_leaves = [0.0] * len(parents), 0
-
-    def put(node: int) -> None:
-        nonlocal n_leaves
-        own = children.get(node, [])
-        for child in own:
-            put(child)
-        place[node] = (place[own[0]] + place[own[-1]]) / 2 if own else float(n_leaves)
-        n_leaves += not own
-
-    for root in children.get(None, []):
-        put(root)
-    return depth, place
 
 
 @dataclass(frozen=True)

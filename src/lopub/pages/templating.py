@@ -50,10 +50,17 @@ def environment(language: str, templates: Path, words: Path = HERE / "words") ->
         "share": figures.share,
         "between": figures.between,
         "told": figures.told,
+        "points": figures.points,
+        "between_points": figures.between_points,
         "percent": percent,
     }
     found.globals["language"] = language
     return found
+
+
+def said_in(language: str, text: str) -> str:
+    """One of the pages' own texts in a language."""
+    return translations(language).get(text, text)
 
 
 @cache
@@ -95,6 +102,15 @@ class Figures:
         """An interval of shares in per cent."""
         low, high = (Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}")) for end in ends)
         return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
+
+    def points(self, value: float) -> Markup:
+        """A difference of shares in percentage points, with its sign."""
+        return self.told(value, f"{100 * value:+.1f}")
+
+    def between_points(self, ends: tuple[float, float]) -> Markup:
+        """An interval of differences, in percentage points."""
+        low, high = map(self.points, ends)
+        return Markup('<span class="whole">{} … {}</span>').format(low, high)
 
 
 def percent(value: float) -> str:

@@ -15,6 +15,7 @@ from lopub.files import sha256_of, whole_directory
 from lopub.release.numbers import drawn
 from lopub.release.render.package import package_files
 from lopub.release.render.report_page import report_html
+from lopub.release.render.rounds import rounds_beside
 from lopub.release.render.tables import as_json, estimates
 from lopub.release.stages import Publication
 
@@ -34,6 +35,9 @@ def save_publication(publication: Publication, path: str | Path, *, force: bool 
             publication.counts.save(directory / COUNTS)
         _write(directory / "campaign.json", publication.campaign.canonical_bytes)
         _write(directory / "report.html", report_html(publication))
+        if publication.rounds is not None:
+            for name, content in rounds_beside(publication.rounds, publication.settings.language).items():
+                _write(directory / name, content)
         for name, content in package_files(publication, directory).items():
             _write(directory / name, content)
         _write(directory / "manifest.json", as_json(manifest(publication, directory)))

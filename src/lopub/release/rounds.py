@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from lopub.collection.batch import ReportBatch
+from lopub.collection.origin import PLAIN, Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import Repeat, Schedule
 from lopub.contract.texts import one_line
@@ -87,6 +88,8 @@ class Rounds:
     changes: tuple[Change, ...]
     smoothing: Mapping[str, Smoothed]
     """Attribute -> its levels, smoothed over the rounds where that pays; of mode sampled, whose rounds have their own noise."""
+    origin: Origin = PLAIN
+    """What readers should know of where the reports come from."""
 
     @cached_property
     def smooth(self) -> Mapping[Level, float]:
@@ -100,11 +103,11 @@ class Rounds:
     def __repr__(self) -> str:
         return one_line(self, repr(self.campaign.terms.name), f"{len(self.n_reports)} rounds", f"{len(self.levels)} levels")
 
-    def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write a directory with both tables, a page and the campaign, whole or not at all."""
+    def save(self, path: str | Path, *, language: str = "", force: bool = False) -> None:
+        """Write a directory with both tables, a page and the campaign, whole or not at all. language: of the page."""
         from lopub.release.render.rounds import save_rounds  # the files know the rounds, not the other way round
 
-        save_rounds(self, path, force=force)
+        save_rounds(self, path, language=language, force=force)
 
 
 def publish_rounds(batch: ReportBatch) -> Rounds:
@@ -127,6 +130,7 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
         levels=tuple(levels.values()),
         changes=tuple(_changes(campaign, repeat, sorted(counted), levels)),
         smoothing={} if repeat.is_permanent else dict(_smoothing(schedule, tuple(levels.values()), names)),
+        origin=batch.origin,
     )
 
 

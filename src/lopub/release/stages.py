@@ -41,6 +41,7 @@ from lopub.release.findings import Dependences, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
 from lopub.release.numbers import Statistic, statistics_of
+from lopub.release.rounds import Rounds
 from lopub.release.rules import cells_of_rules, default_cap, known_edges
 from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
 
@@ -88,6 +89,8 @@ class Publication(Shown):
     """What readers should know of where the reports come from."""
     counts: Counts | None = None
     """The counts of the reports, unless they are left out."""
+    rounds: Rounds | None = None
+    """All rounds, where this is the publication of one and its maker has the reports of the others."""
 
     @property
     def phi(self) -> float | None:

@@ -1,33 +1,53 @@
 """What people answered, question by question, as they saw it: in the questionnaire's order, with its texts and labels."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+import math
+import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from lopub.contract.attribute import NOT_APPLICABLE
-from lopub.contract.condition import Condition
-from lopub.contract.domain import Attribute, Binned, Boolean, ListOption, TickList
+from lopub.contract.campaign import Campaign
+from lopub.contract.condition import Comparison, Compound, Condition, Not
+from lopub.contract.domain import Attribute, Binned, Boolean, Categorical, ListOption, TickList
 from lopub.contract.domain import Question as Asked
 from lopub.contract.wording import Wording
 from lopub.inference.contrasts import AnswerSplit, has_order, n_answers
 from lopub.inference.joint import JointDistribution, interval
+from lopub.pages.templating import said_in
 from lopub.release.numbers import Statistic, shown_form
 from lopub.release.render.tables import among_asked
 from lopub.release.stages import Publication
 
+TURNING = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
+"""Kinds of signs that go from right to left, or that turn others."""
 MOST_LISTED = 12
 """Answers of a question that are shown at once; the others are a click away."""
 MOST_FOLDED = 500
 """Answers that are on the page at all; the file has all."""
 MOST_COLUMNS = 120
 """Of a histogram."""
-ABOVE, FROM_ON = "more than %s", "%s or more"
-"""An answer and all above it, of a number in bins and of another one."""
-WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
+COMPARED = {
+    "equals": "“%s” is “%s”",
+    "oneOf": "“%s” is one of “%s”",
+    "includes": "“%s” includes “%s”",
+    "atLeast": "“%s” is at least “%s”",
+    "atMost": "“%s” is at most “%s”",
+    "above": "“%s” is above “%s”",
+    "below": "“%s” is below “%s”",
+}
+"""Operator of a condition -> how it reads, of a question's title and an answer."""
+NOT, AND, OR = "not (%s)", "and", "or"
+ABOVE, FROM_ON, OR_ABOVE = "more than %s", "%s or more", "%s or above"
+"""An answer and all above it: of a number in bins, of another number, of an ordered answer."""
+BETWEEN, UP_TO = "%s–%s", "up to %s"
+"""A bin, and one without a lower end."""
+WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: NOT_APPLICABLE}
 """What stands for texts that no questionnaire labels."""
+SAID = (*COMPARED.values(), NOT, AND, OR, ABOVE, FROM_ON, OR_ABOVE, BETWEEN, UP_TO, *WORDS.values())
+"""What is said here and not in a template; words/ has it in other languages."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +86,13 @@ class QuestionShown:
 
     name: str
     title: str
+    title_language: str
     text: str
     language: str
     """Of the text."""
     kind: str
     """bars, histogram or list."""
+    is_yes_or_no: bool
     condition: str
     """Of whom it was asked; empty: of all."""
     n_reports: int | None
@@ -82,7 +104,7 @@ class QuestionShown:
     @property
     def most(self) -> float:
         """What the longest bar stands for: the top of the highest interval."""
-        return max((one.share if one.high is None else max(one.high, one.share) for one in self.answers), default=0.0) or 1.0
+        return max((one.share if one.high is None else max(one.high, one.share) for one in self.columns), default=0.0) or 1.0
 
     @property
     def shown(self) -> tuple[AnswerShown, ...]:
@@ -105,13 +127,13 @@ class QuestionShown:
 
     @property
     def columns(self) -> tuple[AnswerShown, ...]:
-        """Of the histogram."""
+        """Those that are answers: of a histogram, its columns."""
         return tuple(one for one in self.answers if one.is_answer)
 
     @property
     def leading(self) -> AnswerShown | None:
-        """The most frequent answer."""
-        return max((one for one in self.answers if one.is_answer), key=lambda one: one.share, default=None)
+        """The most frequent answer; of yes and no, yes."""
+        return self.columns[-1] if self.is_yes_or_no else max(self.columns, key=lambda one: one.share, default=None)
 
     @property
     def has_lead(self) -> bool:
@@ -124,24 +146,20 @@ class QuestionShown:
 
 
 @dataclass(frozen=True, eq=False)
-class Questionnaire:
-    """A publication's questions in a reader's language."""
+class Spoken:
+    """The questions of a campaign in a reader's language: what they, their answers and their conditions are called."""
 
-    publication: Publication
+    campaign: Campaign
     wording: Wording
-    translated: Callable[[str], str]
-    """One of the page's own words in the reader's language."""
-
-    @cached_property
-    def questions(self) -> tuple[QuestionShown, ...]:
-        """In the order in which they were asked."""
-        return tuple(self._shown(asked) for asked in self.publication.campaign.domain.questions)
+    language: str
+    """Of the page's own words."""
 
     def title(self, name: str) -> str:
         """Of an attribute, as a heading or an axis names it; an option of a list by the list and itself."""
-        attribute = self.publication.campaign.domain[name]
+        attribute = self.campaign.domain[name]
         if isinstance(attribute, ListOption):
-            return f"{self.wording.title_of(attribute.of_list)}: {self.wording.label(attribute.of_list, attribute.value)}"
+            label = self.wording.label(attribute.of_list, attribute.value)
+            return f"{isolated(self.wording.title_of(attribute.of_list))}: {isolated(label)}"
         return self.wording.title_of(attribute)
 
     def titles(self, names: Sequence[str]) -> list[str]:
@@ -153,20 +171,70 @@ class Questionnaire:
         label = self.label(split.attribute, split.texts[0])
         if isinstance(split.attribute, Binned) and split.is_upper:
             return self.translated(ABOVE) % split.attribute.edges[split.codes[0]]
-        return self.translated(FROM_ON) % label if split.is_upper and len(split.codes) > 1 else label
+        if not split.is_upper or len(split.codes) == 1:
+            return label
+        return self.translated(OR_ABOVE if isinstance(split.attribute, Categorical) else FROM_ON) % isolated(label)
 
     def label(self, asked: Asked, text: str) -> str:
         """How an answer reads. text: of a candidate, or of an option of a list."""
-        return self._spoken(asked, text)[0]
+        return self.spoken(asked, text)[0]
 
-    def _spoken(self, asked: Asked, text: str) -> tuple[str, str]:
+    def translated(self, text: str) -> str:
+        """One of the page's own texts."""
+        return said_in(self.language, text)
+
+    def spoken(self, asked: Asked, text: str) -> tuple[str, str]:
         """How an answer reads, and the language of that, which is empty for the page's own words."""
         if isinstance(asked, ListOption) and text not in ("false", "true"):
             asked = asked.of_list
         shown = self.wording.label(asked, text)
         if shown == text and (text in ("", NOT_APPLICABLE) or isinstance(asked, Boolean)):
             return self.translated(WORDS[text]), ""
+        if shown == text and isinstance(asked, Binned) and text in asked.answer_texts:
+            return self._bin(asked, text), ""
         return shown, self.wording.spoken(shown, self.wording.own.label(asked, text))
+
+    def _bin(self, asked: Binned, text: str) -> str:
+        """A range of numbers as people write it."""
+        place = asked.answer_texts.index(text)
+        low, high = asked.edges[place : place + 2]
+        if asked.bounds[place] == -math.inf:
+            return self.translated(UP_TO) % high
+        return self.translated(ABOVE) % low if asked.bounds[place + 1] == math.inf else self.translated(BETWEEN) % (low, high)
+
+    def condition(self, condition: Condition) -> str:
+        """In words, with titles and labels where the questionnaire has names and values."""
+        if isinstance(condition, Not):
+            return self.translated(NOT) % self.condition(condition.inner)
+        if isinstance(condition, Compound):
+            parts = (f"({said})" if isinstance(part, Compound) else said for part, said in self._parts(condition))
+            return f" {self.translated(condition.word)} ".join(parts)
+        return "; ".join(self._compared(one) for one in condition.comparisons())
+
+    def _parts(self, condition: Compound) -> list[tuple[Condition, str]]:
+        return [(part, self.condition(part)) for part in condition.parts]
+
+    def _compared(self, one: Comparison) -> str:
+        asked = next(asked for asked in self.campaign.domain.questions if asked.name == one.field)
+        answers = [self.label(asked, str(value).lower() if isinstance(value, bool) else str(value)) for value in one.values]
+        return self.translated(COMPARED[one.operator]) % (isolated(self.wording.title_of(asked)), isolated(", ".join(answers)))
+
+
+@dataclass(frozen=True, eq=False)
+class Questionnaire(Spoken):
+    """A publication's questions in a reader's language, with what came out."""
+
+    publication: Publication
+
+    @classmethod
+    def of(cls, publication: Publication, language: str) -> "Questionnaire":
+        """language: of the page's own words; the campaign's texts are in that of the publication."""
+        return cls(publication.campaign, publication.wording, language, publication)
+
+    @cached_property
+    def questions(self) -> tuple[QuestionShown, ...]:
+        """In the order in which they were asked."""
+        return tuple(self._shown(asked) for asked in self.campaign.domain.questions)
 
     @cached_property
     def _marginals(self) -> Mapping[str, JointDistribution]:
@@ -180,23 +248,17 @@ class Questionnaire:
         return QuestionShown(
             name=asked.name,
             title=self.wording.title_of(asked),
+            title_language=self.wording.spoken(self.wording.title_of(asked), self.wording.own.title_of(asked)),
             text=self.wording.question(asked),
             language=self.wording.spoken(self.wording.question(asked), self.wording.own.question(asked)),
             kind="list" if is_list else "histogram" if drawn else "bars",
-            condition="" if asked.only_if is None else self._condition(asked.only_if),
+            is_yes_or_no=isinstance(asked, Boolean),
+            condition="" if asked.only_if is None else self.condition(asked.only_if),
             n_reports=None if fit.method == "given" else fit.n_reports,
             answers=tuple(self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)),
             statistics=statistics,
             is_binned=isinstance(asked, Binned),
         )
-
-    def _condition(self, condition: Condition) -> str:
-        """In words, with titles where the questionnaire has names."""
-        found = str(condition)
-        for name in sorted({one.field for one in condition.comparisons()}, key=len, reverse=True):
-            asked = next(one for one in self.publication.campaign.domain.questions if one.name == name)
-            found = re.sub(rf"(?<![\w/]){re.escape(name)}(?= is| includes)", f"“{self.wording.title_of(asked)}”", found)
-        return found
 
     def _answers(self, attribute: Attribute) -> list[AnswerShown]:
         marginal = self._marginals[attribute.name]
@@ -221,11 +283,22 @@ class Questionnaire:
         return found
 
     def _answer(self, asked: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float) -> AnswerShown:
-        label, language = self._spoken(asked, text)
+        label, language = self.spoken(asked, text)
         low, high = (None, None) if np.isnan(error) else interval(share, error)
-        value = text if language and text != label else ""
+        value = "" if text == label or (not language and text in WORDS) else text
         among = among_asked(self._marginals[asked.name], text) if isinstance(asked, Attribute) and is_answer else np.nan
         return AnswerShown(label, language, value, is_answer, share, low, high, synthetic, None if np.isnan(among) else among)
+
+
+def isolated(text: str) -> str:
+    """A text that may be written from right to left, such that it turns nothing around it: marked as an isolate of its own
+    direction. Other texts stay as they are.
+
+    >>> isolated("age"), isolated("\u0627")
+    ('age', '\u2068\u0627\u2069')
+    """
+    turns = any(unicodedata.bidirectional(sign) in TURNING for sign in text)
+    return f"\u2068{text}\u2069" if turns else text
 
 
 def _statistic(row: Statistic) -> StatisticShown:

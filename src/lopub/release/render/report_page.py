@@ -5,7 +5,7 @@ Here is what the page shows, as plain values; how it looks, and what it says, is
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from lopub.contract.mechanism import Mechanism
 from lopub.contract.wording import Wording
 from lopub.inference.ratios import Estimate
 from lopub.pages import plots
-from lopub.pages.templating import page_language, rendered, translations
+from lopub.pages.templating import page_language, rendered, said_in
 from lopub.release.findings import FALSE_STATEMENTS, Dependence
-from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown
+from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
+from lopub.release.render.rounds import ROUNDS, RoundsPage, TrendShown
 from lopub.release.render.wording import day_of
 from lopub.release.stages import Publication
 from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
@@ -30,7 +31,7 @@ N_SAMPLED = 20
 N_LISTED = 30
 """Dependences, edges or cliques that a list names before it points to the file."""
 N_FIRST = 5
-"""Dependences, and frequent answers, that stand on the first page."""
+"""Frequent answers that stand on the first page."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
 FITTING = 0.9
@@ -58,16 +59,20 @@ FILES = (
     ("manifest.json", "versions, settings, and the SHA-256 of every file"),
 )
 """What lies beside the page."""
+ROUNDS_FILES = (
+    (f"{ROUNDS}/report.html", "all rounds of the collection side by side"),
+    (f"{ROUNDS}/levels.csv", "the share of every answer in every round"),
+    (f"{ROUNDS}/changes.csv", "the changes from round to round"),
+)
 COUNTS_FILE = ("estimates/counts.parquet", "the counts of the reports, for questions that come later")
 
 FIT_LABELS = ("predicted by the model", "observed in the reports")
 HEAT = "Heat map of the mutual information of dependent questions; the numbers are in estimates/dependence.csv"
 NETWORK = "Network of dependent questions; they are listed above and in estimates/dependence.csv"
-TREE = "Junction tree; its cliques are listed in the table below"
 FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
 IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
 FATES = ("kept", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
-OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, TREE, FIT, *(said for _, said in FILES), COUNTS_FILE[1])
+OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, FIT, *(said for _, said in (*FILES, *ROUNDS_FILES, COUNTS_FILE)))
 """What is said here and not in the template; words/ has it in other languages."""
 
 
@@ -101,6 +106,14 @@ class FindingShown:
         return self.within is not None and self.outside is not None and self.within.value > self.outside.value
 
 
+@dataclass(frozen=True)
+class TreeNode:
+    """A clique, and those below it."""
+
+    title: str
+    children: list["TreeNode"] = field(default_factory=list)
+
+
 @dataclass(frozen=True, eq=False)
 class ReportPage:
     """What the page is made of."""
@@ -112,11 +125,11 @@ class ReportPage:
     @cached_property
     def asked(self) -> Questionnaire:
         """The questionnaire in the reader's language."""
-        return Questionnaire(self.publication, self.publication.wording, self._say)
+        return Questionnaire.of(self.publication, self.language)
 
     def _say(self, text: str) -> str:
         """One of the page's own texts in its language."""
-        return translations(self.language).get(text, text)
+        return said_in(self.language, text)
 
     @property
     def wording(self) -> Wording:
@@ -150,7 +163,8 @@ class ReportPage:
         if value is None:
             return ""
         unit = 10.0 ** (math.floor(math.log10(value)) - 3)
-        return f"{math.ceil(value / unit) * unit:,.4g}"
+        rounded = math.ceil(value / unit) * unit
+        return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:.4g}"
 
     @property
     def certainty_digits(self) -> str:
@@ -159,6 +173,21 @@ class ReportPage:
         ups = ((digits, math.ceil(value * 10**digits) / 10**digits) for digits in range(1, 13))
         digits, shown = next((found for found in ups if found[1] < 100), (15, value))
         return f"{shown:.{digits}f}"
+
+    # ---- rounds
+
+    @property
+    def rounds_link(self) -> str:
+        """The page of all rounds; empty where there is none."""
+        return f"{ROUNDS}/report.html" if self.publication.rounds is not None else ""
+
+    @property
+    def trends(self) -> list[tuple[str, TrendShown]]:
+        """Of the first questions: the title, and the most frequent answer over the rounds."""
+        if (rounds := self.publication.rounds) is None:
+            return []
+        shown = RoundsPage(rounds, self.wording, self.language).questions[:N_FIRST]
+        return [(one.title, max(one.trends, key=lambda trend: trend.last)) for one in shown]
 
     # ---- what people answered
 
@@ -185,7 +214,7 @@ class ReportPage:
     @property
     def leading(self) -> list[tuple[QuestionShown, AnswerShown]]:
         """The most frequent answers to the first questions."""
-        asked_of_all = (question for question in self.questions if question.kind != "histogram" and not question.condition)
+        asked_of_all = (question for question in self.questions if not question.statistics and not question.condition)
         found = [(question, question.leading) for question in asked_of_all]
         return [(question, answer) for question, answer in found if answer is not None][:N_FIRST]
 
@@ -267,8 +296,10 @@ class ReportPage:
     @cached_property
     def network(self) -> str:
         """The dependences that the model keeps, drawn; those that are stated in full."""
-        publication, place = self.publication, {position: at for at, position in enumerate(self._drawn)}
+        publication = self.publication
         found = {edge: gain for edge, gain in publication.dependences.items() if edge in publication.graph.strengths}
+        joined = [position for position in self._drawn if any(position in edge for edge in found)]
+        place = {position: at for at, position in enumerate(joined)}
         kept = {(place[a], place[b]): gain for (a, b), gain in found.items() if {a, b} <= place.keys()}
         if not kept:
             return ""
@@ -280,7 +311,7 @@ class ReportPage:
             and {a, b} <= place.keys()
             and frozenset((publication.names[a], publication.names[b])) not in stated
         }
-        labels = self.asked.titles([publication.names[position] for position in self._drawn])
+        labels = self.asked.titles([publication.names[position] for position in joined])
         unsure = faint if publication.findings.least is not None else set()
         return plots.graph(labels, kept, faint=unsure, name="graph", description=self._say(NETWORK))
 
@@ -306,17 +337,20 @@ class ReportPage:
         model, names = self.publication.model, self.publication.names
         rows = zip(model.tree.cliques, model.tree.separators, model.joints, model.misfits, strict=True)
         for clique, separator, joint, misfit in list(rows)[:N_LISTED]:
-            own, shared = (", ".join(self.asked.titles([names[p] for p in part])) for part in (clique, separator))
+            own, shared = (", ".join(map(isolated, self.asked.titles([names[p] for p in part]))) for part in (clique, separator))
             yield own, shared, int(joint.size), misfit
 
     @cached_property
-    def tree(self) -> str:
-        """The junction tree, where it is small enough to be drawn."""
+    def tree(self) -> list[TreeNode]:
+        """The junction tree, where it is small enough to be read: the cliques without a parent."""
         tree, names = self.publication.model.tree, self.publication.names
         if len(tree.cliques) > plots.MOST_NODES:
-            return ""
-        labels = ["\n".join(self.asked.titles([names[position] for position in clique])) for clique in tree.cliques]
-        return plots.tree(labels, tree.parents, name="tree", description=self._say(TREE))
+            return []
+        nodes = [TreeNode(", ".join(map(isolated, self.asked.titles([names[p] for p in clique])))) for clique in tree.cliques]
+        for node, parent in zip(nodes, tree.parents, strict=True):
+            if parent is not None:
+                nodes[parent].children.append(node)
+        return [node for node, parent in zip(nodes, tree.parents, strict=True) if parent is None]
 
     @cached_property
     def fit(self) -> str:
@@ -338,7 +372,7 @@ class ReportPage:
     @property
     def independent(self) -> list[str]:
         """Pairs for which independence would have done as well."""
-        return [" – ".join(self.asked.titles(pair)) for pair in independent_pairs(self.publication)[:N_LISTED]]
+        return [" – ".join(map(isolated, self.asked.titles(pair))) for pair in independent_pairs(self.publication)[:N_LISTED]]
 
     @property
     def record_columns(self) -> list[tuple[str, str]]:
@@ -355,4 +389,5 @@ class ReportPage:
     @property
     def files(self) -> list[tuple[str, str]]:
         """The files beside the page, and what is in each."""
-        return [*FILES, *([COUNTS_FILE] if self.publication.counts is not None else [])]
+        rounds = ROUNDS_FILES if self.publication.rounds is not None else ()
+        return [*FILES, *rounds, *([COUNTS_FILE] if self.publication.counts is not None else [])]

@@ -199,6 +199,37 @@ def test_a_lifetime_cap_is_held_before_the_first_report(mode, clock, tmp_path):
     assert (unheard.spent().epsilon, unheard.reports()) == (0, ())
 
 
+@both_modes
+@pytest.mark.parametrize("totals", ["kept", "lost"])
+@pytest.mark.parametrize("make", [MemoryStore, FileStore])
+def test_a_lifetime_cap_is_held_in_every_later_round_too(mode, totals, make, clock, tmp_path):
+    """A report that is kept is handed out whatever the cap; one that is still to be made is not drawn above it."""
+    campaign, store = campaign_of(mode, take_part=ROUNDS), make() if make is MemoryStore else make(tmp_path)
+    first = Client(campaign, store=store).encode(RECORD)
+    if totals == "lost" and make is FileStore:
+        (tmp_path / "spent.json").unlink()
+    capped = Client(campaign, store=store, lifetime_cap=1)
+    assert capped.encode(RECORD) == first
+    clock(day_in(1))
+    if totals == "lost" and make is FileStore:
+        (tmp_path / "spent.json").unlink()
+    with pytest.raises(EpsilonTooHigh, match="the lifetime_cap is 1"):
+        capped.encode(RECORD)
+    assert capped.reports() == (first,)
+    enough = Client(campaign, store=store, lifetime_cap=campaign.lifetime_loss)
+    assert len(walk(enough, clock)) == ROUNDS - 1
+
+
+def test_a_later_round_is_not_drawn_under_a_cap_that_reports_of_unknown_epsilon_may_pass(clock, tmp_path):
+    campaign, store = campaign_of("sampled", take_part=ROUNDS), FileStore(tmp_path)
+    Client(make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1)), store=store).encode(RECORD)
+    Client(campaign, store=store).encode(RECORD)
+    (tmp_path / "spent.json").unlink()
+    clock(day_in(1))
+    with pytest.raises(StoreError, match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to"):
+        Client(campaign, store=store, lifetime_cap=100).encode(RECORD)
+
+
 def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(clock, tmp_path, monkeypatch):
     """All that is kept of the first round: which rounds, a view with its noisy cell, and a report; no more than these."""
     campaign = campaign_of("permanent", take_part=ROUNDS)

@@ -24,7 +24,7 @@ from lopub.device.keeping import ClientStore, FileStore, keeps_series, keeps_tot
 from lopub.device.randomizing import randomized
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.device.series import RECEIVED, REFUSED, WAITING, WITHDRAWN, Series
-from lopub.device.totals import Spent
+from lopub.device.totals import Spent, hold_to
 from lopub.errors import CampaignError, EpsilonTooHigh, Reason, ReportRejected, StoreError
 
 SECONDS_A_DAY = 86_400
@@ -37,7 +37,8 @@ class Client:
     epsilon_cap: the most that the app lets a campaign reveal, in all its rounds together; a campaign above it is refused before
     anything is asked.
     lifetime_cap: the most that all of the respondent's reports in the store may reveal together; a report that would pass it is
-    refused before any noise is drawn. Reports that were deleted or withdrawn count on.
+    refused before any noise is drawn; so is that of a later round, if the cap is lower by then. Reports that were deleted or
+    withdrawn count on.
     store: where the finished report is kept; files under ~/.lopub/reports unless given.
     respondent: who answers, where several people share a device; only a hash of it is written.
     """
@@ -103,7 +104,10 @@ class Client:
         made = series.report_of(slot)
         candidates = self._candidates(record) if made is None and series.needs_record else ()
         self._charge()
-        return made or series.make(candidates, slot)
+        if made is not None:
+            return made
+        hold_to(self._lifetime_cap, self.spent())  # which charging does not, once a series has begun: what is kept is counted
+        return series.make(candidates, slot)
 
     def _candidates(self, record: Record | None) -> tuple[int, ...]:
         return self._campaign.domain.indices(cast(Record, record))  # which refuses None, too

@@ -349,6 +349,18 @@ def test_rounds_that_are_damaged_before_the_first_report_are_refused(clock, tmp_
             client.rounds()
 
 
+@both_modes
+def test_a_bit_of_the_salt_that_is_damaged_draws_neither_rounds_nor_reports(mode, clock, tmp_path):
+    client = Client(campaign_of(mode, take_part=ROUNDS), store=FileStore(tmp_path))
+    client.encode(RECORD)
+    before, salt = sorted(tmp_path.iterdir()), (tmp_path / "salt").read_bytes()
+    (tmp_path / "salt").write_bytes(salt[:-1] + bytes([salt[-1] ^ 128]))
+    for ask in (client.due, client.rounds, client.reports, client.spent, partial(client.encode, RECORD)):
+        with pytest.raises(StoreError, match="has lost or damaged its file salt"):
+            ask()
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_totals_that_are_lost_count_a_series_again_when_it_is_next_used(clock, tmp_path):
     campaign = campaign_of("sampled", take_part=ROUNDS)
     client = Client(campaign, store=FileStore(tmp_path))

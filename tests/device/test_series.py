@@ -1,5 +1,6 @@
 """A device in rounds: never more reports than it drew rounds, never two for one, whatever is killed, lost or set back."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def collected(monkeypatch, refuse: dict[bytes, Reason] | None = None) -> list[by
 
     def send_report(report: bytes, *_: object) -> int:
         if reason := (refuse or {}).get(report):
-            raise ReportRejected(reason, f"refused ({reason})")
+            raise ReportRejected(reason, f"refused ({reason})", when="late" if reason is Reason.SLOT else "")
         came.append(report)
         return 1
 
@@ -535,9 +536,61 @@ def test_a_collector_that_disagrees_about_the_day_is_tried_again(clock, tmp_path
     client = Client(campaign, store=FileStore(tmp_path))
     made = client.encode(RECORD)
     collected(monkeypatch, refuse={made.to_bytes(): Reason.SLOT})
-    with pytest.raises(ReportRejected, match=r"round is the present one .* set the clock"):
+    with pytest.raises(ReportRejected, match=r"that is the present one by this device's clock; set the clock"):
         send(client, campaign)
     assert client.waiting() == (made,)
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [("early", "yet, which has not begun by its clock; set the clock"), ("", "does not say that it came too late; set")],
+)
+def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(when, said, clock, tmp_path, monkeypatch):
+    """The round is over by a clock that is ahead; the collector says that it has not begun, or not why it refuses."""
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client = Client(campaign, store=FileStore(tmp_path))
+    made = client.encode(RECORD)
+    clock(day_in(1))
+
+    def refuse(*_: object) -> int:
+        raise ReportRejected(Reason.SLOT, "refused", when=when)
+
+    monkeypatch.setattr("lopub.device.client.send_report", refuse)
+    with pytest.raises(ReportRejected, match=said):
+        send(client, campaign)
+    assert client.waiting() == (made,)
+    clock(day_in(1, GRACE_DAYS))
+    assert client.missed() == (OPENS,)  # as far as this device can know; its clock set right, the report is sent
+    clock(OPENS)
+    came = collected(monkeypatch)
+    send(client, campaign)
+    assert came == [made.to_bytes()]
+
+
+@pytest.mark.parametrize("ahead", range(1, 5))
+def test_no_report_of_daily_rounds_is_lost_to_a_clock_that_is_some_days_ahead(ahead, clock, monkeypatch):
+    repeat = Repeat(every_days=1, rounds=30, take_part=30)
+    terms = Terms(name="daily", schedule=Schedule.in_rounds(OPENS, repeat))
+    campaign = make_campaign(DOMAIN, terms, CampaignRequest(epsilon="1", mechanism="direct"))
+    client, came, today = Client(campaign, store=MemoryStore()), [], OPENS
+
+    def send_report(data: bytes, *_: object) -> int:
+        slot = Report.from_bytes(data, campaign).slot
+        if when := terms.schedule.untimely(slot, (today - EPOCH).days):
+            raise ReportRejected(Reason.SLOT, "refused", when=when)
+        came.append(slot)
+        return 1
+
+    monkeypatch.setattr("lopub.device.client.send_report", send_report)
+    for number in range(12):
+        today = OPENS + timedelta(days=number)
+        clock(today + timedelta(days=ahead))
+        client.encode(RECORD)
+        with contextlib.suppress(ReportRejected):
+            send(client, campaign)
+    first = (OPENS - EPOCH).days + ahead
+    assert came == list(range(first, first + 13 - ahead))
+    assert len(client.waiting()) + len(came) == 12 and client.missed() == ()
 
 
 def test_what_was_withdrawn_is_not_sent_again_and_a_later_round_goes_on(clock, tmp_path, monkeypatch):

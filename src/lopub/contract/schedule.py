@@ -23,6 +23,8 @@ may give fewer, but not more, so that people can be told when their reports will
 EARLY_DAYS = 1
 """Days before a round's first one from which on a collector takes its reports: a device whose clock is fast, or shows the local
 time for that of UTC, is less than a day ahead."""
+EARLY, LATE = "early", "late"
+"""When a report came that a collector does not take with this slot: before its round, or after it and the days of grace."""
 SAMPLED, PERMANENT = "sampled", "permanent"
 MOST_ROUNDS, LONGEST_ROUND = 4096, 366
 ONCE = "once"
@@ -135,6 +137,12 @@ class Schedule:
     def is_over(self, slot: int, day: int, grace_days: int = GRACE_DAYS) -> bool:
         """Whether reports with this slot are no longer taken on this day, which is after their last one and the days of grace."""
         return day > self.last_day(slot) + grace_days
+
+    def untimely(self, slot: int, day: int, grace_days: int = GRACE_DAYS) -> str:
+        """Whether a report with this slot comes EARLY or LATE on this day; empty where it comes in time."""
+        if not self.has_begun(slot, day):
+            return EARLY
+        return LATE if self.is_over(slot, day, grace_days) else ""
 
     def round_named(self, text: str) -> int:
         """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""

@@ -18,7 +18,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Record
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report
-from lopub.contract.schedule import EPOCH, Schedule, day_of, days_in_short
+from lopub.contract.schedule import EARLY, EPOCH, LATE, Schedule, day_of, days_in_short
 from lopub.contract.texts import one_line
 from lopub.device.keeping import ClientStore, FileStore, keeps_series, keeps_totals
 from lopub.device.randomizing import randomized
@@ -29,6 +29,7 @@ from lopub.errors import CampaignError, EpsilonTooHigh, Reason, ReportRejected, 
 
 SECONDS_A_DAY = 86_400
 LAST_SLOT = (date.max - EPOCH).days
+CLOCK = "set the clock of this device if it is wrong, and the report is sent when it is next tried"
 
 
 class Client:
@@ -200,19 +201,22 @@ class Client:
         return n_attempts
 
     def _refused(self, report: Report, error: ReportRejected) -> ReportRejected:
-        """A refusal in plain words. It is final, unless the clocks of the device and of the collector do not agree."""
+        """A refusal in plain words. One because of the day is final where the round is over by both clocks, the collector's and
+        the device's; else one of them may be wrong."""
         if self._series is None or error.reason is not Reason.SLOT:
             self._tell(report, REFUSED)
             return error
-        named = f"the report of the round from {day_of(report.slot)}"
-        if _day() <= self._series.schedule.last_day(report.slot):
-            return ReportRejected(
-                error.reason,
-                f"the collector does not take {named} today, though that round is the present one by this device's clock; set the"
-                " clock, and the report is sent when it is next tried",
-            )
-        self._tell(report, REFUSED)
-        return ReportRejected(error.reason, f"{named} came too late: the collector's days of grace after that round are over")
+        named, schedule = f"the report of the round from {day_of(report.slot)}", self._series.schedule
+        if error.when == LATE and _day() > schedule.last_day(report.slot):
+            self._tell(report, REFUSED)
+            said = f"{named} came too late: the collector's days of grace after that round are over"
+        elif error.when == EARLY:
+            said = f"the collector does not take {named} yet, which has not begun by its clock; {CLOCK}"
+        elif _day() <= schedule.last_day(report.slot):
+            said = f"the collector does not take {named} today, though that is the present one by this device's clock; {CLOCK}"
+        else:
+            said = f"the collector does not take {named} today, and does not say that it came too late; {CLOCK}"
+        return ReportRejected(error.reason, said, when=error.when)
 
     def _tell(self, report: Report, fate: str) -> None:
         if self._series is not None:

@@ -43,15 +43,12 @@ class Entry:
         return self.closes if self.closes is not None and self.closes < self.clock() else None
 
     def untimely(self, slot: int) -> str:
-        """Why a report of a round does not come at its time, as a sentence; empty where it does. The days of grace are those of
-        the campaign's close."""
-        schedule, today = self.campaign.terms.schedule, self.clock()
+        """Whether a report of a round comes early or late; empty where it comes at its time. The days of grace are those of the
+        campaign's close."""
+        schedule = self.campaign.terms.schedule
         if schedule is None or schedule.repeat is None or self.closes is None:
             return ""
-        if not schedule.has_begun(slot, today):
-            return f"the round from {day_of(slot)} has not begun; is the sender's clock right?"
-        over = schedule.is_over(slot, today, self.closes - schedule.last_slot)
-        return f"the round from {day_of(slot)} is over, and so are its days of grace" if over else ""
+        return schedule.untimely(slot, self.clock(), self.closes - schedule.last_slot)
 
     @property
     def closed_on(self) -> date | None:

@@ -108,8 +108,42 @@ def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(cl
     clock(1)
     collector.bodies["reports"].clear()
     told = done(lopub(*words, given=RECORD)).stdout
-    assert "the noisy reports of the rounds from 2026-11-02, 2026-11-09, and counts each once" in told
+    assert "Sent, because it was waiting: what was made in the round from 2026-11-02." in told
+    assert "Sent: the collector has the noisy report of the round from 2026-11-09, and counts it once" in told
     assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
+
+
+@pytest.mark.parametrize("given", [None, "{}", "no JSON"])
+def test_a_report_that_waits_is_not_held_back_by_the_record_of_the_next_round(given, clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}  # which says nothing
+    assert lopub(*words, "-", given=RECORD).returncode == 1
+    collector.verdict = {"received": 1, "refused": []}
+    clock(1)
+    collector.bodies["reports"].clear()
+    result = lopub(*words, *([] if given is None else ["-"]), given=given or "")
+    assert result.returncode == 1 and "what was made in the round from 2026-11-02" in result.stdout
+    assert given is not None or "lopub: a report of a new round is due, so RECORD is needed" in result.stderr
+    assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days]
+
+
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_an_earlier_report_that_is_refused_does_not_keep_back_that_of_the_present_round(when, clock, tmp_path):
+    """What a collector says of the first one decides whether it is tried again."""
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}
+    assert lopub(*words, given=RECORD).returncode == 1
+    collector.verdict = {"received": 1, "refused": [{"index": 0, "reason": "slot", "detail": "no", "when": when}]}
+    clock(1)
+    result = lopub(*words, given=RECORD)
+    assert result.returncode == 1 and "not take" in result.stderr
+    collector.verdict = {"received": 1, "refused": []}
+    collector.bodies["reports"].clear()
+    done(lopub(*words, given=RECORD))
+    expected = [0, 7] if when == "early" else [7]
+    assert [report.slot - (OPENS - EPOCH).days for report in sent(collector)] == expected
 
 
 def test_a_report_whose_grace_is_over_is_told_in_plain_words(clock, tmp_path):

@@ -10,7 +10,7 @@ from lopub import Campaign, CampaignRequest, Repeat, Report, ReportBatch, Schedu
 from lopub.contract.report import FRAMED_TYPE, framed
 from lopub.contract.schedule import EARLY_DAYS, EPOCH, GRACE_DAYS
 from lopub.errors import Reason, TooFewReports
-from lopub.service.campaigns import find_campaign, open_campaign, tally
+from lopub.service.campaigns import find_campaign, open_campaign, tally, withdraw
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
 from lopub.service.metrics import Metrics
@@ -158,3 +158,8 @@ def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
     store.write([Submission(entry.number, rows(FIRST + 7, 3, 20))])
     found = tally(store, entry)
     assert (dict(found.slots), found.n_reports) == ({FIRST + 7: 5}, 5)
+
+
+def test_a_withdrawal_that_is_asked_for_again_is_none(store):
+    entry, _ = open_campaign(store, WEEKLY)
+    assert [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)] == [True, True, False, False]

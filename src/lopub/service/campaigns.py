@@ -147,8 +147,9 @@ def _closed(entry: Entry) -> CampaignClosed:
     return CampaignClosed(f"campaign {entry.campaign.id[:16]}… {said}")
 
 
-def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
-    """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later."""
+def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> bool:
+    """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later; whether it was not
+    withdrawn before."""
     with store.writing() as connection:
         if not store.open_numbers(connection, {entry.number}):
             raise _closed(entry)
@@ -156,6 +157,7 @@ def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
         if slot != WITHDRAWN:  # as it was before
             changed = {(entry.number, WITHDRAWN): 1} | ({} if slot is None else {(entry.number, slot): -1})
             store.count(connection, tallies, changed)
+        return slot != WITHDRAWN
 
 
 def _emptied(store: ReportStore, connection: Connection, number: int, hashed_id: bytes) -> int | None:

@@ -225,7 +225,7 @@ def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
 
 def test_a_permanent_draft_is_planned_and_written(tmp_path):
     draft(tmp_path, "permanent", 6)
-    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "3")
+    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1.2", "--lifetime-epsilon", "3")
     told = json.loads(done(lopub(*words, "-o", "campaign.json", "--json", cwd=tmp_path)).stdout)
     campaign = Campaign.load(tmp_path / "campaign.json")
     assert told["campaign"] == campaign.id and round(campaign.lifetime_epsilon, 6) == 3
@@ -292,6 +292,16 @@ def test_a_repeat_that_cannot_be_is_one_mistake_of_a_draft(change, mistake, tmp_
     assert f"mistake: line 1: {mistake}\n" == lopub("draft", "check", "draft.json", cwd=tmp_path).stdout
     said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
     assert said == f"lopub: draft.json: {mistake}\n"
+
+
+@pytest.mark.parametrize("repeat", ["weekly", 7, []])
+def test_a_repeat_that_is_no_object_is_told_so(repeat, tmp_path):
+    draft(tmp_path, "sampled")
+    terms = json.loads((tmp_path / "draft.json").read_text())
+    terms["schedule"]["repeat"] = repeat
+    (tmp_path / "draft.json").write_text(json.dumps(terms))
+    said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
+    assert said == "lopub: draft.json: schedule.repeat must be once, or an object that says in which rounds\n"
 
 
 def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):

@@ -93,7 +93,11 @@ def print_rounds(options: list[RoundOption]) -> None:
 
 
 def _up(epsilon: float) -> str:
-    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals."""
+    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals.
+
+    >>> _up(0.8960897), _up(1.0000000000000002)
+    ('0.897', '1.000')
+    """
     return decimal_up(exact_decimal(f"{epsilon:.9f}", "epsilon"), 3)
 
 

@@ -26,9 +26,9 @@ from lopub.cli.send import rounds_from
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
 from lopub.collection.origin import Origin
 from lopub.contract.budget import decimal_up
-from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import GRACE_DAYS, day_of
 from lopub.contract.wording import lifetime_in_words
 from lopub.device.client import SECONDS_A_DAY
@@ -164,14 +164,11 @@ def publish(
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
-    named = resolved(sources, campaign, round_name)
-    found, rounds = found_reports(named, settings, simulated)
+    found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
     margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
         publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
     publication.save(output, force=force)
-    if named.slot is not None and not found.data.origin.is_simulated:
-        note_unfinished(named.campaign, [named.slot])
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
     if as_json:
@@ -208,8 +205,7 @@ def note_rounds(rounds: Rounds) -> None:
     if rounds.left_out:
         days = [day_of(slot) for slot in rounds.left_out]
         note(f"note: fewer than {least:,} reports, and left out: the {rounds_from(days)}")
-    if not rounds.origin.is_simulated:
-        note_unfinished(campaign, list(rounds.n_reports))
+    note_unfinished(rounds, list(rounds.n_reports))
     if not rounds.levels and len(rounds.too_large) == len(campaign.domain):
         many = f"every question has more than {MOST_TABLE_CELLS:,} answers"
         note(f"warning: there is nothing to show: {many}; publish one round with --round")
@@ -219,10 +215,11 @@ def note_rounds(rounds: Rounds) -> None:
         note("note: there is no change to show: one round alone has enough reports")
 
 
-def note_unfinished(campaign: Campaign, slots: Sequence[int]) -> None:
-    """That rounds still take reports, as far as the clock knows: their figures may change."""
-    schedule, day = rounds_of(campaign)[0], int(time.time() // SECONDS_A_DAY)
-    if unfinished := [day_of(slot) for slot in slots if not schedule.is_over(slot, day)]:
+def note_unfinished(data: ReportBatch | Counts | Rounds, slots: Sequence[int]) -> None:
+    """That rounds still take reports, as far as the clock knows, unless they are simulated: their figures may change."""
+    schedule, day = rounds_of(data.campaign)[0], int(time.time() // SECONDS_A_DAY)
+    unfinished = [day_of(slot) for slot in slots if not schedule.is_over(slot, day)]
+    if unfinished and not data.origin.is_simulated:
         named = f"the {rounds_from(unfinished)}"
         note(f"warning: more reports may come, in the round itself or in {GRACE_DAYS} days of grace after it: {named}")
 
@@ -236,6 +233,7 @@ def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> t
     if not isinstance(every.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --round needs the reports")
     found = replace(every, data=every.data.of_round(named.slot))
+    note_unfinished(found.data, [named.slot])
     rounds = publish_rounds(every.data) if len(found.data) >= max(named.campaign.terms.min_reports, 1) else None
     return found, rounds if rounds is not None and len(rounds.n_reports) > 1 else None
 

@@ -28,6 +28,7 @@ EARLY, LATE = "early", "late"
 SAMPLED, PERMANENT = "sampled", "permanent"
 MOST_ROUNDS, LONGEST_ROUND = 4096, 366
 ONCE = "once"
+NO_REPEAT = f"schedule.repeat must be {ONCE}, or an object that says in which rounds"
 MOST_DAYS = 6
 """Days that one sentence names."""
 
@@ -181,13 +182,19 @@ def repeats(campaign: Json) -> bool:
     return isinstance(schedule, dict) and isinstance(schedule.get("repeat"), dict)
 
 
+def says_repeat(draft: Json) -> bool:
+    """Whether a draft's members say anything but that it is asked once, be that an object or not."""
+    schedule = draft.get("schedule") if isinstance(draft, dict) else None
+    return isinstance(schedule, dict) and schedule.get("repeat", ONCE) != ONCE
+
+
 def schedule_from_json(members: Members) -> Schedule:
     """The schedule of a campaign, or of a draft."""
     opens, closes = (day_at(members.text(key), members.path(key)) for key in ("opens", "closes"))
     value = members.take("repeat") if "repeat" in members else ONCE
     repeat = repeat_from_json(Members(value, members.path("repeat"))) if isinstance(value, dict) else None
     if repeat is None and value != ONCE:
-        raise CampaignError(f"{members.path('repeat')} must be {ONCE}, or an object that says in which rounds")
+        raise CampaignError(NO_REPEAT)
     members.done()
     return Schedule(opens=opens, closes=closes, repeat=repeat)
 

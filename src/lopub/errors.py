@@ -175,11 +175,12 @@ class Reason(StrEnum):
 
 
 class ReportRejected(LopubError, ValueError):
-    """A report that must not be counted, with the enumerated reason."""
+    """A report that must not be counted, with the enumerated reason. when: of a round's, whether it came early or late, if that
+    was said."""
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: Reason, message: str, *, when: str = "") -> None:
         super().__init__(message)
-        self.reason = reason
+        self.reason, self.when = reason, when
 
 
 @contextmanager

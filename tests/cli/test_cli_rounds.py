@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from dataclasses import replace
 from datetime import date, timedelta
 
 import numpy as np
@@ -15,10 +16,12 @@ from lopub import (
     Boolean,
     Campaign,
     CampaignRequest,
+    Categorical,
     Dataset,
     Domain,
     Repeat,
     Report,
+    ReportBatch,
     Schedule,
     Terms,
     make_campaign,
@@ -26,9 +29,12 @@ from lopub import (
 )
 from lopub.cli.commands import app
 from lopub.cli.publish import WITH_ALL_ROUNDS
+from lopub.collection.origin import PLAIN
+from lopub.contract.budget import decimal_up, exact_decimal
 from lopub.contract.report import unframed
 from lopub.contract.schedule import EPOCH
 from lopub.forecast.outlook import outlook_of
+from lopub.inference.queries import MOST_TABLE_CELLS
 
 OPENS = date(2026, 11, 2)
 RECORD = '{"smokes": true}'
@@ -108,8 +114,42 @@ def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(cl
     clock(1)
     collector.bodies["reports"].clear()
     told = done(lopub(*words, given=RECORD)).stdout
-    assert "the noisy reports of the rounds from 2026-11-02, 2026-11-09, and counts each once" in told
+    assert "Sent, because it was waiting: what was made in the round from 2026-11-02." in told
+    assert "Sent: the collector has the noisy report of the round from 2026-11-09, and counts it once" in told
     assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
+
+
+@pytest.mark.parametrize("given", [None, "{}", "no JSON"])
+def test_a_report_that_waits_is_not_held_back_by_the_record_of_the_next_round(given, clock, tmp_path):
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}  # which says nothing
+    assert lopub(*words, "-", given=RECORD).returncode == 1
+    collector.verdict = {"received": 1, "refused": []}
+    clock(1)
+    collector.bodies["reports"].clear()
+    result = lopub(*words, *([] if given is None else ["-"]), given=given or "")
+    assert result.returncode == 1 and "what was made in the round from 2026-11-02" in result.stdout
+    assert given is not None or "lopub: a report of a new round is due, so RECORD is needed" in result.stderr
+    assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days]
+
+
+@pytest.mark.parametrize("when", ["early", "late"])
+def test_an_earlier_report_that_is_refused_does_not_keep_back_that_of_the_present_round(when, clock, tmp_path):
+    """What a collector says of the first one decides whether it is tried again."""
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path, "--patience", "0.2")
+    collector.verdict = {}
+    assert lopub(*words, given=RECORD).returncode == 1
+    collector.verdict = {"received": 1, "refused": [{"index": 0, "reason": "slot", "detail": "no", "when": when}]}
+    clock(1)
+    result = lopub(*words, given=RECORD)
+    assert result.returncode == 1 and "not take" in result.stderr
+    collector.verdict = {"received": 1, "refused": []}
+    collector.bodies["reports"].clear()
+    done(lopub(*words, given=RECORD))
+    expected = [0, 7] if when == "early" else [7]
+    assert [report.slot - (OPENS - EPOCH).days for report in sent(collector)] == expected
 
 
 def test_a_report_whose_grace_is_over_is_told_in_plain_words(clock, tmp_path):
@@ -185,12 +225,16 @@ def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
 
 def test_a_permanent_draft_is_planned_and_written(tmp_path):
     draft(tmp_path, "permanent", 6)
-    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1", "--lifetime-epsilon", "3")
+    words = ("plan", "draft.json", "--people", "6000", "--epsilon", "1.2", "--lifetime-epsilon", "3")
     told = json.loads(done(lopub(*words, "-o", "campaign.json", "--json", cwd=tmp_path)).stdout)
     campaign = Campaign.load(tmp_path / "campaign.json")
     assert told["campaign"] == campaign.id and round(campaign.lifetime_epsilon, 6) == 3
     assert told["reports_a_round"] == 6000 and told["options"][0]["expected"] == told["expected"]
     shown = " ".join(done(lopub(*words, cwd=tmp_path)).stdout.split())
+    assert "one noisy answer is kept for all rounds, so that a later answer is never heard" in shown
+    rounded_up = {decimal_up(exact_decimal(one["epsilon"], "epsilon"), 3) for one in told["options"]}
+    assert rounded_up <= set(re.findall(r"[0-9.]+", shown))
+    assert any(f"{one['epsilon']:.3f}" not in rounded_up for one in told["options"])  # to the nearest, one would be told lower
     assert "permanent 6 (yours)" in shown and "in however many rounds, have epsilon 3.000" in shown
 
 
@@ -230,6 +274,7 @@ def test_a_permanent_report_below_the_epsilon_that_was_asked_for_is_noted(tmp_pa
     """Two layers of `direct` hide more, the more answers a question has: with 2 and 3, the larger question gets less."""
     draft(tmp_path, "permanent")
     words = ("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "2", "--lifetime-epsilon", "4", "--force")
+    assert "; the choice is for 50,000 reports a round" in " ".join(done(lopub(*words, cwd=tmp_path)).stdout.split())
     assert "note: one report has epsilon 1.949, not the 2 that was asked for" in done(lopub(*words, cwd=tmp_path)).stderr
     assert "note" not in done(lopub(*words, "--mechanism", "unary", cwd=tmp_path)).stderr
 
@@ -247,6 +292,16 @@ def test_a_repeat_that_cannot_be_is_one_mistake_of_a_draft(change, mistake, tmp_
     assert f"mistake: line 1: {mistake}\n" == lopub("draft", "check", "draft.json", cwd=tmp_path).stdout
     said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
     assert said == f"lopub: draft.json: {mistake}\n"
+
+
+@pytest.mark.parametrize("repeat", ["weekly", 7, []])
+def test_a_repeat_that_is_no_object_is_told_so(repeat, tmp_path):
+    draft(tmp_path, "sampled")
+    terms = json.loads((tmp_path / "draft.json").read_text())
+    terms["schedule"]["repeat"] = repeat
+    (tmp_path / "draft.json").write_text(json.dumps(terms))
+    said = refused(lopub("campaign", "make", "draft.json", "-o", "campaign.json", "--epsilon", "1", cwd=tmp_path))
+    assert said == "lopub: draft.json: schedule.repeat must be once, or an object that says in which rounds\n"
 
 
 def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
@@ -327,7 +382,63 @@ def test_an_export_without_a_round_holds_all_of_them(reports, tmp_path):
 def test_a_round_with_too_few_reports_is_not_told_about(name, reports, tmp_path):
     result = lopub(*READING[name], "--round", "2026-11-16", cwd=readable(reports, tmp_path))
     if name not in ("count", "export"):  # which hand on reports, or what they add up to, and estimate nothing
-        assert "at least 100 reports before anything is estimated" in refused(result)
+        assert "at least 100 reports before anything is estimated; there are fewer" in refused(result)
+        assert str(N_HIDDEN) not in result.stdout + result.stderr
+
+
+def test_a_round_that_nobody_took_part_in_is_told_like_one_with_too_few_reports(tmp_path):
+    """Else whoever is not named would be known to have none."""
+    campaign = campaign_of("sampled", take_part=3)
+    tables = [Dataset(campaign.domain, np.full((300, 1), number % 2, dtype=np.uint16)) for number in range(3)]
+    batch = simulate_rounds(tables, campaign, seed=1)
+    said = []
+    for n_hidden in (0, N_HIDDEN):
+        last = batch.slots == campaign.terms.schedule.slots[2]
+        batch[~last | (np.cumsum(last) <= n_hidden)].save(tmp_path / f"{n_hidden}.parquet")
+        result = done(lopub("publish", f"{n_hidden}.parquet", "-o", f"out{n_hidden}", "--all-rounds", cwd=tmp_path))
+        assert "note: fewer than 100 reports, and left out: the round from 2026-11-16" in result.stderr
+        few = refused(lopub("estimate", f"{n_hidden}.parquet", "--attributes", "smokes", "--round", "2026-11-16", cwd=tmp_path))
+        said.append((result.stdout.replace(f"out{n_hidden}", ""), result.stderr, few))
+        assert json.loads((tmp_path / f"out{n_hidden}" / "rounds.json").read_text())["too_few_reports"] == ["2026-11-16"]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("words", [("--all-rounds",), ("--round", "2026-11-09", "--rows", "20")])
+def test_a_round_that_still_takes_reports_is_published_with_a_warning(words, clock, reports, tmp_path):
+    batch = ReportBatch.load(reports / "reports.parquet")
+    replace(batch, origin=PLAIN).save(tmp_path / "reports.parquet")  # simulated ones have no days of their own
+    for number, is_told in ((1, True), (3, True), (4, False)):  # the second one, its grace, and after that
+        clock(number)
+        result = done(lopub("publish", "reports.parquet", "-o", "out", "--force", *words, cwd=tmp_path))
+        assert ("warning: more reports may come" in result.stderr) is is_told
+        assert is_told is bool(re.search(r"grace after it: the rounds? from [0-9-, ]*2026-11-09", result.stderr))
+
+
+def test_a_list_of_campaigns_says_that_it_counts_the_rounds_that_can_be_shown(clock, reports, tmp_path):
+    campaign, database = campaign_of("sampled", take_part=3), f"sqlite:///{tmp_path}/lopub.db"
+    campaign.save(tmp_path / "campaign.json")
+    done(lopub("collect", "open", tmp_path / "campaign.json", "--database", database))
+    clock(2)
+    done(lopub("import", reports / "reports.parquet", "--database", database))
+    assert ", 600 reports in the rounds that can be shown\n" in done(lopub("collect", "list", "--database", database)).stdout
+
+
+def test_the_card_of_a_round_names_its_days_and_says_whose_refusals_it_counts(reports, tmp_path):
+    done(lopub(*READING["publish"], "--round", "2026-11-09", cwd=readable(reports, tmp_path)))
+    card = (tmp_path / "out" / "MODEL_CARD.md").read_text()
+    assert "300 reports were used, 0 refused in all rounds of the campaign together." in card
+    assert "those of the round from 2026-11-09 to 2026-11-15; late ones may come in the 14 days after it." in card
+    assert "2026-11-09 – 2026-11-15" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_all_rounds_say_why_there_is_nothing_to_show(tmp_path):
+    repeat = Repeat(every_days=7, rounds=2, take_part=2)
+    terms = Terms(name="many", min_reports=100, schedule=Schedule.in_rounds(OPENS, repeat))
+    domain = Domain((Categorical(name="place", values=tuple(map(str, range(MOST_TABLE_CELLS + 1)))),))
+    campaign = make_campaign(domain, terms, CampaignRequest(epsilon=1, mechanism="direct"))
+    simulate_rounds([Dataset(domain, np.zeros((200, 1), dtype=np.uint16))] * 2, campaign, seed=1).save(tmp_path / "r.parquet")
+    result = done(lopub("publish", "r.parquet", "-o", "out", "--all-rounds", cwd=tmp_path))
+    assert f"nothing to show: every question has more than {MOST_TABLE_CELLS:,} answers; publish one round" in result.stderr
 
 
 def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has(reports, tmp_path):

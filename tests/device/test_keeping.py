@@ -527,16 +527,31 @@ def test_a_store_may_be_a_link_to_a_directory(tmp_path):
     assert stat.S_IMODE((tmp_path / "real").stat().st_mode) == 0o700 and len(reports_on(tmp_path / "real")) == 1
 
 
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"short")], ids=["lost", "cut"])
+def flip_one_bit(path: Path) -> None:
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_bytes(b"short"), flip_one_bit])
 def test_a_store_without_its_salt_draws_nothing(tmp_path, change):
     """Under a new salt no report would be found, and every one would be drawn a second time."""
     Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD)
     before = reports_on(tmp_path)
     change(tmp_path / "salt")
     for title in ("one", "two"):
-        with pytest.raises(StoreError, match=r"has lost its file salt, without which no report is found; restore it"):
-            Client(campaign_of(title), store=FileStore(tmp_path)).encode(RECORD)
+        client = Client(campaign_of(title), store=FileStore(tmp_path))
+        for ask in (client.kept, client.spent, lambda client=client: client.encode(RECORD)):
+            with pytest.raises(StoreError, match=r"has lost or damaged its file salt, without which no report is found; restore"):
+                ask()
     assert reports_on(tmp_path) == before
+
+
+def test_totals_of_an_earlier_version_learn_by_which_hash_the_salt_is_known(tmp_path):
+    """They are taken as they are; from the next count on, a damaged salt is noticed."""
+    made, path = Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD), tmp_path / "spent.json"
+    kept = json.loads(path.read_bytes())
+    path.write_text(json.dumps({name: kept[name] for name in ("draws", "format")}))
+    assert Client(CAMPAIGN, store=FileStore(tmp_path)).encode(RECORD) == made
+    assert json.loads(path.read_bytes()) == kept
 
 
 def test_asking_a_store_that_is_not_there_makes_nothing(tmp_path):

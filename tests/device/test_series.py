@@ -1,5 +1,6 @@
 """A device in rounds: never more reports than it drew rounds, never two for one, whatever is killed, lost or set back."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -93,7 +94,7 @@ def collected(monkeypatch, refuse: dict[bytes, Reason] | None = None) -> list[by
 
     def send_report(report: bytes, *_: object) -> int:
         if reason := (refuse or {}).get(report):
-            raise ReportRejected(reason, f"refused ({reason})")
+            raise ReportRejected(reason, f"refused ({reason})", when="late" if reason is Reason.SLOT else "")
         came.append(report)
         return 1
 
@@ -197,6 +198,37 @@ def test_a_lifetime_cap_is_held_before_the_first_report(mode, clock, tmp_path):
         Client(campaign, store=FileStore(tmp_path), epsilon_cap=below)
     unheard = Client(campaign, store=FileStore(tmp_path))
     assert (unheard.spent().epsilon, unheard.reports()) == (0, ())
+
+
+@both_modes
+@pytest.mark.parametrize("totals", ["kept", "lost"])
+@pytest.mark.parametrize("make", [MemoryStore, FileStore])
+def test_a_lifetime_cap_is_held_in_every_later_round_too(mode, totals, make, clock, tmp_path):
+    """A report that is kept is handed out whatever the cap; one that is still to be made is not drawn above it."""
+    campaign, store = campaign_of(mode, take_part=ROUNDS), make() if make is MemoryStore else make(tmp_path)
+    first = Client(campaign, store=store).encode(RECORD)
+    if totals == "lost" and make is FileStore:
+        (tmp_path / "spent.json").unlink()
+    capped = Client(campaign, store=store, lifetime_cap=1)
+    assert capped.encode(RECORD) == first
+    clock(day_in(1))
+    if totals == "lost" and make is FileStore:
+        (tmp_path / "spent.json").unlink()
+    with pytest.raises(EpsilonTooHigh, match="the lifetime_cap is 1"):
+        capped.encode(RECORD)
+    assert capped.reports() == (first,)
+    enough = Client(campaign, store=store, lifetime_cap=campaign.lifetime_loss)
+    assert len(walk(enough, clock)) == ROUNDS - 1
+
+
+def test_a_later_round_is_not_drawn_under_a_cap_that_reports_of_unknown_epsilon_may_pass(clock, tmp_path):
+    campaign, store = campaign_of("sampled", take_part=ROUNDS), FileStore(tmp_path)
+    Client(make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1)), store=store).encode(RECORD)
+    Client(campaign, store=store).encode(RECORD)
+    (tmp_path / "spent.json").unlink()
+    clock(day_in(1))
+    with pytest.raises(StoreError, match="keeps 1 report from before totals were kept, so a lifetime_cap cannot be held to"):
+        Client(campaign, store=store, lifetime_cap=100).encode(RECORD)
 
 
 def test_a_permanent_store_holds_noise_and_neither_answers_nor_bytes_that_would_undo_it(clock, tmp_path, monkeypatch):
@@ -307,15 +339,32 @@ def test_a_series_that_is_damaged_is_refused_and_nothing_is_counted(mode, clock,
     assert client.spent() == spent
 
 
-def test_rounds_that_are_damaged_before_the_first_report_are_refused(clock, tmp_path):
+def test_rounds_that_are_damaged_before_the_first_report_are_drawn_anew(clock, tmp_path):
+    """Nothing was revealed yet, and the draw knows no answer; a series that could never begin would only lose its reports."""
     store = FileStore(tmp_path)
     client = Client(CAMPAIGNS["sampled"], store=store)
     client.rounds()
     path = store.path_of(f"{client._key}:rounds")
     for data in (b"", path.read_bytes()[:-1], b"\0\1" * TAKE_PART, b"\0\0\0\1\0\5"):
         path.write_bytes(data)
-        with pytest.raises(StoreError, match="lost or damaged the rounds that it drew"):
-            client.rounds()
+        drawn = client.rounds()
+        assert len(drawn) == TAKE_PART and path.read_bytes() != data
+        assert Client(CAMPAIGNS["sampled"], store=FileStore(tmp_path)).rounds() == drawn
+    assert len(walk(client, clock)) == TAKE_PART
+    path.write_bytes(b"")
+    assert client.rounds() == drawn  # from the first report on, they lie in the series
+
+
+@both_modes
+def test_a_bit_of_the_salt_that_is_damaged_draws_neither_rounds_nor_reports(mode, clock, tmp_path):
+    client = Client(campaign_of(mode, take_part=ROUNDS), store=FileStore(tmp_path))
+    client.encode(RECORD)
+    before, salt = sorted(tmp_path.iterdir()), (tmp_path / "salt").read_bytes()
+    (tmp_path / "salt").write_bytes(salt[:-1] + bytes([salt[-1] ^ 128]))
+    for ask in (client.due, client.rounds, client.reports, client.spent, partial(client.encode, RECORD)):
+        with pytest.raises(StoreError, match="has lost or damaged its file salt"):
+            ask()
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_totals_that_are_lost_count_a_series_again_when_it_is_next_used(clock, tmp_path):
@@ -492,9 +541,61 @@ def test_a_collector_that_disagrees_about_the_day_is_tried_again(clock, tmp_path
     client = Client(campaign, store=FileStore(tmp_path))
     made = client.encode(RECORD)
     collected(monkeypatch, refuse={made.to_bytes(): Reason.SLOT})
-    with pytest.raises(ReportRejected, match=r"round is the present one .* set the clock"):
+    with pytest.raises(ReportRejected, match=r"that is the present one by this device's clock; set the clock"):
         send(client, campaign)
     assert client.waiting() == (made,)
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [("early", "yet, which has not begun by its clock; set the clock"), ("", "does not say that it came too late; set")],
+)
+def test_a_report_is_given_up_only_where_its_round_can_be_over_by_both_clocks(when, said, clock, tmp_path, monkeypatch):
+    """The round is over by a clock that is ahead; the collector says that it has not begun, or not why it refuses."""
+    campaign = campaign_of("sampled", take_part=ROUNDS)
+    client = Client(campaign, store=FileStore(tmp_path))
+    made = client.encode(RECORD)
+    clock(day_in(1))
+
+    def refuse(*_: object) -> int:
+        raise ReportRejected(Reason.SLOT, "refused", when=when)
+
+    monkeypatch.setattr("lopub.device.client.send_report", refuse)
+    with pytest.raises(ReportRejected, match=said):
+        send(client, campaign)
+    assert client.waiting() == (made,)
+    clock(day_in(1, GRACE_DAYS))
+    assert client.missed() == (OPENS,)  # as far as this device can know; its clock set right, the report is sent
+    clock(OPENS)
+    came = collected(monkeypatch)
+    send(client, campaign)
+    assert came == [made.to_bytes()]
+
+
+@pytest.mark.parametrize("ahead", range(1, 5))
+def test_no_report_of_daily_rounds_is_lost_to_a_clock_that_is_some_days_ahead(ahead, clock, monkeypatch):
+    repeat = Repeat(every_days=1, rounds=30, take_part=30)
+    terms = Terms(name="daily", schedule=Schedule.in_rounds(OPENS, repeat))
+    campaign = make_campaign(DOMAIN, terms, CampaignRequest(epsilon="1", mechanism="direct"))
+    client, came, today = Client(campaign, store=MemoryStore()), [], OPENS
+
+    def send_report(data: bytes, *_: object) -> int:
+        slot = Report.from_bytes(data, campaign).slot
+        if when := terms.schedule.untimely(slot, (today - EPOCH).days):
+            raise ReportRejected(Reason.SLOT, "refused", when=when)
+        came.append(slot)
+        return 1
+
+    monkeypatch.setattr("lopub.device.client.send_report", send_report)
+    for number in range(12):
+        today = OPENS + timedelta(days=number)
+        clock(today + timedelta(days=ahead))
+        client.encode(RECORD)
+        with contextlib.suppress(ReportRejected):
+            send(client, campaign)
+    first = (OPENS - EPOCH).days + ahead
+    assert came == list(range(first, first + 13 - ahead))
+    assert len(client.waiting()) + len(came) == 12 and client.missed() == ()
 
 
 def test_what_was_withdrawn_is_not_sent_again_and_a_later_round_goes_on(clock, tmp_path, monkeypatch):

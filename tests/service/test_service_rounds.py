@@ -1,5 +1,6 @@
 """Slots are rounds: late reports of a round are refused after its grace, and each round is counted by itself."""
 
+import json
 from datetime import date, timedelta
 
 import pytest
@@ -9,11 +10,11 @@ from lopub import Campaign, CampaignRequest, Repeat, Report, ReportBatch, Schedu
 from lopub.contract.report import FRAMED_TYPE, framed
 from lopub.contract.schedule import EARLY_DAYS, EPOCH, GRACE_DAYS
 from lopub.errors import Reason, TooFewReports
-from lopub.service.campaigns import find_campaign, open_campaign, tally
+from lopub.service.campaigns import find_campaign, open_campaign, tally, withdraw
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
 from lopub.service.metrics import Metrics
-from lopub.service.store import StoredReport, Submission
+from lopub.service.store import Outcome, StoredReport, Submission
 from lopub.service.wire import arrival_of
 
 OPENS = date(2020, 5, 1)
@@ -56,6 +57,7 @@ def test_a_report_of_a_round_is_taken_until_the_end_of_its_grace_and_then_refuse
         assert [refusal.reason for refusal in arrived.refusals] == reasons
         assert len(arrived.submission.rows) == 1 - len(reasons)
     assert "is over, and so are its days of grace" in arrived.refusals[0].detail
+    assert json.loads(arrived.answer(Outcome()))["refused"][0]["when"] == "late"
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -67,6 +69,7 @@ def test_a_report_of_a_round_that_has_not_begun_is_refused_until_the_day_before(
         arrived = arrival_of(framed([report(slot)]), FRAMED_TYPE, entry, most=10)
         assert [refusal.reason for refusal in arrived.refusals] == reasons
         assert all("has not begun; is the sender's clock right?" in refusal.detail for refusal in arrived.refusals)
+        assert all(refusal.to_json()["when"] == "early" for refusal in arrived.refusals)
 
 
 def test_a_campaign_that_is_asked_once_takes_any_day_of_its_schedule(store):
@@ -155,3 +158,8 @@ def test_counts_show_the_rounds_that_have_enough_reports_and_no_other(store):
     store.write([Submission(entry.number, rows(FIRST + 7, 3, 20))])
     found = tally(store, entry)
     assert (dict(found.slots), found.n_reports) == ({FIRST + 7: 5}, 5)
+
+
+def test_a_withdrawal_that_is_asked_for_again_is_none(store):
+    entry, _ = open_campaign(store, WEEKLY)
+    assert [withdraw(store, entry, bytes([i]) * 32) for i in (1, 2, 1, 2)] == [True, True, False, False]

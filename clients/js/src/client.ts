@@ -50,7 +50,7 @@ export class Client {
     const slot = now ?? (kept.reports.length ? 0 : today(campaign)), made = ({ reports }: Kept): Report | undefined => reports.find((report) => !repeat || report.slot === slot);
     if (repeat && !own.includes(slot)) throw new CampaignError(`this device takes part from ${own.map(dayText).join(", ")}, not from ${dayText(slot)}`);
     const candidates = made(kept) || (repeat?.isPermanent && kept.start) ? undefined : campaign.domain.indices(record);
-    await this._charge(); // before the noise is drawn: there may be a count without a report, never a report without its count
+    await this._charge(!made(kept)); // before the noise is drawn: there may be a count without a report, never a report without its count
     return made(kept) ?? made(await this._change((before) => (made(before) ? before : withReport(campaign, before, candidates, slot))))!;
   }
 
@@ -111,7 +111,7 @@ export class Client {
       } catch (error) {
         if (!(error instanceof ReportRejected)) throw error;
         refusal ??= error;
-        isFinal = error.reason !== "slot" || day() >= report.slot + (repeat?.everyDays ?? 0); // the clocks may not agree about the present round
+        isFinal = !repeat || error.reason !== "slot"; // one of the clocks may be wrong: tried until the round is over by this one
       }
       if (isFinal) await this._settle(report);
     }
@@ -159,13 +159,13 @@ export class Client {
     return keptIn(campaign, kept);
   }
 
-  /** Count a draw before it is made: once, until what was drawn is kept. Refuses one that would pass the cap. */
-  private async _charge(): Promise<void> {
+  /** Count a draw before it is made: once, until what was drawn is kept. drawing: refuse where the total passes the cap. */
+  private async _charge(drawing?: boolean): Promise<void> {
     const { campaign, _key: key, _person: person, _lifetimeCap: cap } = this;
     await this._store.change(key, (state) => {
       const finished = !!keptIn(campaign, state.kept).start, isCounted = state.draws.some((draw) => draw.key === key && (finished || !draw.finished));
       const draws = isCounted ? state.draws : [...state.draws, { key, person, loss: String(campaign.lifetimeLoss), finished }];
-      if (cap !== undefined && !finished && totalOf(draws, person) > cap) throw new EpsilonTooHigh("this report would pass the lifetimeCap");
+      if (cap !== undefined && drawing && totalOf(draws, person) > cap) throw new EpsilonTooHigh("this report would pass the lifetimeCap");
       return { ...state, draws };
     });
   }

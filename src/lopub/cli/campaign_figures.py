@@ -25,7 +25,8 @@ def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> s
     in_rounds = "" if repeat is None else f", {reports:,} of them in a round"
     said = f"off by {forecast.shares:.3f} on average with {n:,} people{in_rounds}"
     pairs = f", pairs by {forecast.pairs:.3f}" if len(campaign.domain) > 1 else ""
-    choice = f"; the choice is for {CHOICE_PEOPLE:,} people" if chosen and people is None else ""
+    crowd = "people" if repeat is None else "reports a round"
+    choice = f"; the choice is for {CHOICE_PEOPLE:,} {crowd}" if chosen and people is None else ""
     own = "; --people N takes your own number" if people is None else ""
     return f"shares of an attribute {said}{pairs} (AVD, of people like those of surveys; see `lopub plan`){choice}{own}"
 

@@ -59,7 +59,7 @@ def close(campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJ
 
 @app.command("list")
 def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> None:
-    """List the campaigns, each with its number of reports once that may be shown.
+    """List the campaigns, each with its number of reports once that may be shown, in rounds those of rounds that have enough.
 
     Example: `lopub collect list --database sqlite:///lopub.db`
 
@@ -74,7 +74,8 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
             n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports
             documents.append(described(entry) | {"n_reports": n_reports, "min_reports": least})
             shown = f"below {least:,}" if n_reports is None else f"{n_reports:,}"
-            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown} reports")
+            in_rounds = " in the rounds that can be shown" if n_reports and entry.campaign.terms.repeat else ""
+            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown} reports{in_rounds}")
     none = "there is no campaign; `lopub collect open` opens one"
     tell({"campaigns": documents}, *(lines or [none]), as_json=as_json)
 

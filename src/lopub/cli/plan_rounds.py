@@ -8,8 +8,10 @@ import typer
 
 from lopub.cli.console import note, out, print_json, say, table
 from lopub.cli.options import refuse_given
+from lopub.contract.budget import decimal_up, exact_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
+from lopub.contract.schedule import PERMANENT
 from lopub.contract.terms import Terms
 from lopub.contract.wording import lifetime_in_words, weakness
 from lopub.errors import TooFewReports
@@ -83,10 +85,20 @@ def print_rounds(options: list[RoundOption]) -> None:
         if one.least_change_error < one.change_error:
             change = f"{one.least_change_error:.4f} to {change}"
         take_part = f"{one.take_part} (yours)" if one.is_own else f"{one.take_part}"
-        shown.add_row(one.mode, take_part, f"{one.epsilon:.3f}", f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
+        shown.add_row(one.mode, take_part, _up(one.epsilon), f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
     if options:
-        say(f"\nin rounds, with epsilon {options[0].lifetime_epsilon:.3g} for everything that a device sends; standard errors:")
+        say(f"\nin rounds, with epsilon {_up(options[0].lifetime_epsilon)} for everything that a device sends; standard errors:")
         out.print(shown)
+        say(f"{PERMANENT}: one noisy answer is kept for all rounds, so that a later answer is never heard; see docs/repeating.md")
+
+
+def _up(epsilon: float) -> str:
+    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals.
+
+    >>> _up(0.8960897), _up(1.0000000000000002)
+    ('0.897', '1.000')
+    """
+    return decimal_up(exact_decimal(f"{epsilon:.9f}", "epsilon"), 3)
 
 
 # ---- a permanent answer
@@ -141,7 +153,7 @@ def _print_kept(asked: KeptPlan, options: list[KeptOption]) -> None:
     for one in options:
         made = one.campaign
         pairs = f"{one.forecast.pairs:.4f}" if len(asked.domain) > 1 else "-"
-        epsilons = (f"{made.epsilon:.3f}", f"{made.lifetime_epsilon:.3f}")
+        epsilons = (decimal_up(made.loss, 3), decimal_up(made.lifetime_loss, 3))
         shown.add_row(one.label, *epsilons, f"{one.forecast.shares:.4f}", pairs, f"{made.longest_report:,}")
     say(f"forecast for {asked.crowd.label}, dependence {asked.crowd.dependence}; errors are mean AVD (0 best, 1 worst)")
     out.print(shown)

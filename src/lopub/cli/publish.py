@@ -1,5 +1,7 @@
 """`lopub publish`: from reports to a synthetic table with all estimates that it rests on."""
 
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,16 +22,20 @@ from lopub.cli.options import (
     refuse_given,
 )
 from lopub.cli.outputs import check_directory
+from lopub.cli.send import rounds_from
 from lopub.cli.sources import Found, read, resolved
 from lopub.cli.sources import Sources as Named
 from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
 from lopub.collection.origin import Origin
 from lopub.contract.budget import decimal_up
-from lopub.contract.schedule import day_of
+from lopub.contract.schedule import GRACE_DAYS, day_of
 from lopub.contract.wording import lifetime_in_words
+from lopub.device.client import SECONDS_A_DAY
 from lopub.errors import DomainError
 from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
+from lopub.inference.queries import MOST_TABLE_CELLS
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
 from lopub.release.render.rounds import MARK
@@ -184,14 +190,38 @@ def publish_all_rounds(named: Named, output: Path, simulated: bool, language: st
     rounds.save(output, language=language, force=force)
     n_reports = sum(rounds.n_reports.values())  # of published rounds: all together would tell how many the others have
     n_levels = {"n_rounds": len(rounds.n_reports), "n_levels": len(rounds.levels), "n_changes": len(rounds.changes)}
-    for slot in rounds.left_out:
-        note(f"note: the round from {day_of(slot)} has fewer than {rounds.campaign.terms.min_reports:,} reports and is left out")
+    note_rounds(rounds)
     if as_json:
         print_json(found.described() | {"n_reports": n_reports} | n_levels | {"output": str(output)})
         return
     say(f"{len(rounds.n_reports)} rounds, {len(rounds.levels):,} levels, {len(rounds.changes):,} changes")
     say(f"epsilon {decimal_up(rounds.campaign.loss)} of one report. {lifetime_in_words(rounds.campaign)}")
     say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def note_rounds(rounds: Rounds) -> None:
+    """Which rounds are left out, which may grow yet, and why there is nothing to see where there is not."""
+    least, campaign = rounds.campaign.terms.min_reports, rounds.campaign
+    if rounds.left_out:
+        days = [day_of(slot) for slot in rounds.left_out]
+        note(f"note: fewer than {least:,} reports, and left out: the {rounds_from(days)}")
+    note_unfinished(rounds, list(rounds.n_reports))
+    if not rounds.levels and len(rounds.too_large) == len(campaign.domain):
+        many = f"every question has more than {MOST_TABLE_CELLS:,} answers"
+        note(f"warning: there is nothing to show: {many}; publish one round with --round")
+    elif not rounds.levels:
+        note("warning: there is nothing to show: the reports of no round say enough of any answer")
+    elif not rounds.changes:
+        note("note: there is no change to show: one round alone has enough reports")
+
+
+def note_unfinished(data: ReportBatch | Counts | Rounds, slots: Sequence[int]) -> None:
+    """That rounds still take reports, as far as the clock knows, unless they are simulated: their figures may change."""
+    schedule, day = rounds_of(data.campaign)[0], int(time.time() // SECONDS_A_DAY)
+    unfinished = [day_of(slot) for slot in slots if not schedule.is_over(slot, day)]
+    if unfinished and not data.origin.is_simulated:
+        named = f"the {rounds_from(unfinished)}"
+        note(f"warning: more reports may come, in the round itself or in {GRACE_DAYS} days of grace after it: {named}")
 
 
 def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> tuple[Found, Rounds | None]:
@@ -203,6 +233,7 @@ def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> t
     if not isinstance(every.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --round needs the reports")
     found = replace(every, data=every.data.of_round(named.slot))
+    note_unfinished(found.data, [named.slot])
     rounds = publish_rounds(every.data) if len(found.data) >= max(named.campaign.terms.min_reports, 1) else None
     return found, rounds if rounds is not None and len(rounds.n_reports) > 1 else None
 

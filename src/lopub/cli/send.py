@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +22,7 @@ from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, 
 from lopub.device.client import Client
 from lopub.device.keeping import FileStore
 from lopub.device.sending import Patience, fetch_campaign
-from lopub.errors import DomainError, EpsilonTooHigh, StoreError
+from lopub.errors import DomainError, EpsilonTooHigh, ReportRejected, StoreError, TryLater
 from lopub.files import members_once
 
 LONGEST_RECORD = 16 * 2**20
@@ -79,9 +80,9 @@ def send(
     """Show what a campaign asks and how much it reveals, randomize a record on this machine, and send the noisy report.
 
     The answers never leave this machine and are not kept. The noisy report is kept: running this again sends the same bytes
-    again, whatever RECORD says then, so RECORD can be left out. Of a campaign that repeats, it can be run every day: it makes a
-    report where one is due, sends what no collector has yet, and says so where there is nothing to do. With --json, which shows
-    no campaign, --yes is needed, too.
+    again, whatever RECORD says then, so RECORD can be left out. Of a campaign that repeats, it can be run every day: it sends
+    what no collector has yet, makes a report where one is due, which takes a RECORD with the answers of that round, and says so
+    where there is nothing to do. With --json, which shows no campaign, --yes is needed, too.
 
     Example: `lopub send https://collector.example/campaigns/4f1c… record.json --epsilon-cap 4`
 
@@ -100,18 +101,56 @@ def send(
     wording = Wording.of(campaign, wanted)
     if not as_json:
         print_campaign(client, wording, wanted, made_before)
+    posted = Posted(client, url, patience, allow_plain_http)
     if not made_before:
-        record = read_record(record_file) if client.needs_record else None
+        posted.send_earlier(as_json=as_json)
+        record = read_record(record_file, begun=client.has_begun) if client.needs_record else None
         agree(wording, record, agreed=agreed, capped=epsilon_cap is not None)
         client.encode(record)
-    reports = client.waiting()
-    n_attempts = client.send(url, patience=patience, allow_plain_http=allow_plain_http)
+    reports = posted.send()
     if as_json:
-        sent = [str(day_of(report.slot)) for report in reports] if client.rounds() else []
-        told = {"made_before": made_before, "n_attempts": n_attempts, "sent": sent}
+        sent = [str(day_of(report.slot)) for report in posted.reports] if client.rounds() else []
+        told = {"made_before": made_before, "n_attempts": posted.n_attempts, "sent": sent}
         print_json(_document(client, campaign) | told)
-        return
-    print_sent(client, reports, made_before)
+    else:
+        print_sent(client, reports, made_before)
+    if posted.refused_earlier:
+        raise typer.Exit(1)
+
+
+@dataclass
+class Posted:
+    """What one run has sent."""
+
+    client: Client
+    url: str
+    patience: Patience
+    allow_plain_http: bool
+    reports: tuple[Report, ...] = ()
+    n_attempts: int = 0
+    refused_earlier: bool = False
+    """Whether a report of an earlier round was refused, which does not keep back that of the present one."""
+
+    def send(self) -> tuple[Report, ...]:
+        """Send all that waits; which reports that were."""
+        waiting = self.client.waiting()
+        self.n_attempts += self.client.send(self.url, patience=self.patience, allow_plain_http=self.allow_plain_http)
+        self.reports += waiting
+        return waiting
+
+    def send_earlier(self, *, as_json: bool) -> None:
+        """Send what waits of earlier rounds, before anybody is asked about the present one: that was agreed to then. Where the
+        collector is out of reach, it goes on waiting."""
+        if not self.client.waiting():
+            return
+        try:
+            days = [day_of(report.slot) for report in self.send()]
+        except (ReportRejected, TryLater) as error:
+            self.refused_earlier = isinstance(error, ReportRejected)
+            note(f"warning: {error}")
+        else:
+            if not as_json:
+                say(f"Sent, because it was waiting: what was made in the {rounds_from(days)}.")
 
 
 def _document(client: Client, campaign: Campaign) -> dict[str, Any]:
@@ -170,10 +209,11 @@ def rounds_from(days: Sequence[date]) -> str:
 # ---- the record
 
 
-def read_record(path: Path | None) -> dict[str, Any]:
-    """The answers. No message says what they are."""
+def read_record(path: Path | None, *, begun: bool = False) -> dict[str, Any]:
+    """The answers. No message says what they are. begun: whether reports of earlier rounds are kept."""
     if path is None:
-        raise DomainError("no report is kept yet, so RECORD is needed: a JSON object with an answer to every question")
+        why = "a report of a new round is due" if begun else "no report is kept yet"
+        raise DomainError(f"{why}, so RECORD is needed: a JSON object with an answer to every question")
     try:
         with sys.stdin.buffer if str(path) == "-" else open(path, "rb") as file:
             data = file.read(LONGEST_RECORD + 1)

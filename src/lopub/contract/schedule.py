@@ -23,9 +23,12 @@ may give fewer, but not more, so that people can be told when their reports will
 EARLY_DAYS = 1
 """Days before a round's first one from which on a collector takes its reports: a device whose clock is fast, or shows the local
 time for that of UTC, is less than a day ahead."""
+EARLY, LATE = "early", "late"
+"""When a report came that a collector does not take with this slot: before its round, or after it and the days of grace."""
 SAMPLED, PERMANENT = "sampled", "permanent"
 MOST_ROUNDS, LONGEST_ROUND = 4096, 366
 ONCE = "once"
+NO_REPEAT = f"schedule.repeat must be {ONCE}, or an object that says in which rounds"
 MOST_DAYS = 6
 """Days that one sentence names."""
 
@@ -136,6 +139,12 @@ class Schedule:
         """Whether reports with this slot are no longer taken on this day, which is after their last one and the days of grace."""
         return day > self.last_day(slot) + grace_days
 
+    def untimely(self, slot: int, day: int, grace_days: int = GRACE_DAYS) -> str:
+        """Whether a report with this slot comes EARLY or LATE on this day; empty where it comes in time."""
+        if not self.has_begun(slot, day):
+            return EARLY
+        return LATE if self.is_over(slot, day, grace_days) else ""
+
     def round_named(self, text: str) -> int:
         """The slot of the one round whose first day begins so: 2026-11, or 2026-11-02."""
         found = [slot for slot in self.slots if text and str(day_of(slot)).startswith(text)] if self.repeat else []
@@ -173,13 +182,19 @@ def repeats(campaign: Json) -> bool:
     return isinstance(schedule, dict) and isinstance(schedule.get("repeat"), dict)
 
 
+def says_repeat(draft: Json) -> bool:
+    """Whether a draft's members say anything but that it is asked once, be that an object or not."""
+    schedule = draft.get("schedule") if isinstance(draft, dict) else None
+    return isinstance(schedule, dict) and schedule.get("repeat", ONCE) != ONCE
+
+
 def schedule_from_json(members: Members) -> Schedule:
     """The schedule of a campaign, or of a draft."""
     opens, closes = (day_at(members.text(key), members.path(key)) for key in ("opens", "closes"))
     value = members.take("repeat") if "repeat" in members else ONCE
     repeat = repeat_from_json(Members(value, members.path("repeat"))) if isinstance(value, dict) else None
     if repeat is None and value != ONCE:
-        raise CampaignError(f"{members.path('repeat')} must be {ONCE}, or an object that says in which rounds")
+        raise CampaignError(NO_REPEAT)
     members.done()
     return Schedule(opens=opens, closes=closes, repeat=repeat)
 

@@ -18,17 +18,18 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Record
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import Report
-from lopub.contract.schedule import EPOCH, Schedule, day_of, days_in_short
+from lopub.contract.schedule import EARLY, EPOCH, LATE, Schedule, day_of, days_in_short
 from lopub.contract.texts import one_line
 from lopub.device.keeping import ClientStore, FileStore, keeps_series, keeps_totals
 from lopub.device.randomizing import randomized
 from lopub.device.sending import PATIENT, Address, Patience, send_report, withdraw_report
 from lopub.device.series import RECEIVED, REFUSED, WAITING, WITHDRAWN, Series
-from lopub.device.totals import Spent
+from lopub.device.totals import Spent, hold_to
 from lopub.errors import CampaignError, EpsilonTooHigh, Reason, ReportRejected, StoreError
 
 SECONDS_A_DAY = 86_400
 LAST_SLOT = (date.max - EPOCH).days
+CLOCK = "set the clock of this device if it is wrong, and the report is sent when it is next tried"
 
 
 class Client:
@@ -37,7 +38,8 @@ class Client:
     epsilon_cap: the most that the app lets a campaign reveal, in all its rounds together; a campaign above it is refused before
     anything is asked.
     lifetime_cap: the most that all of the respondent's reports in the store may reveal together; a report that would pass it is
-    refused before any noise is drawn. Reports that were deleted or withdrawn count on.
+    refused before any noise is drawn; so is that of a later round, if the cap is lower by then. Reports that were deleted or
+    withdrawn count on.
     store: where the finished report is kept; files under ~/.lopub/reports unless given.
     respondent: who answers, where several people share a device; only a hash of it is written.
     """
@@ -103,7 +105,10 @@ class Client:
         made = series.report_of(slot)
         candidates = self._candidates(record) if made is None and series.needs_record else ()
         self._charge()
-        return made or series.make(candidates, slot)
+        if made is not None:
+            return made
+        hold_to(self._lifetime_cap, self.spent())  # which charging does not, once a series has begun: what is kept is counted
+        return series.make(candidates, slot)
 
     def _candidates(self, record: Record | None) -> tuple[int, ...]:
         return self._campaign.domain.indices(cast(Record, record))  # which refuses None, too
@@ -196,19 +201,22 @@ class Client:
         return n_attempts
 
     def _refused(self, report: Report, error: ReportRejected) -> ReportRejected:
-        """A refusal in plain words. It is final, unless the clocks of the device and of the collector do not agree."""
+        """A refusal in plain words. One because of the day is final where the round is over by both clocks, the collector's and
+        the device's; else one of them may be wrong."""
         if self._series is None or error.reason is not Reason.SLOT:
             self._tell(report, REFUSED)
             return error
-        named = f"the report of the round from {day_of(report.slot)}"
-        if _day() <= self._series.schedule.last_day(report.slot):
-            return ReportRejected(
-                error.reason,
-                f"the collector does not take {named} today, though that round is the present one by this device's clock; set the"
-                " clock, and the report is sent when it is next tried",
-            )
-        self._tell(report, REFUSED)
-        return ReportRejected(error.reason, f"{named} came too late: the collector's days of grace after that round are over")
+        named, schedule = f"the report of the round from {day_of(report.slot)}", self._series.schedule
+        if error.when == LATE and _day() > schedule.last_day(report.slot):
+            self._tell(report, REFUSED)
+            said = f"{named} came too late: the collector's days of grace after that round are over"
+        elif error.when == EARLY:
+            said = f"the collector does not take {named} yet, which has not begun by its clock; {CLOCK}"
+        elif _day() <= schedule.last_day(report.slot):
+            said = f"the collector does not take {named} today, though that is the present one by this device's clock; {CLOCK}"
+        else:
+            said = f"the collector does not take {named} today, and does not say that it came too late; {CLOCK}"
+        return ReportRejected(error.reason, said, when=error.when)
 
     def _tell(self, report: Report, fate: str) -> None:
         if self._series is not None:

@@ -6,7 +6,8 @@ What lies in the directory of a `FileStore`, in full; all of it for its owner al
 
     salt          32 random bytes: every name below is a hash with it
     lock          empty: whoever writes holds it
-    spent.json    for each draw of noise the report's name, a hash of the respondent, and epsilon; never less than was drawn
+    spent.json    for each draw of noise the report's name, a hash of the respondent, and epsilon; never less than was drawn; and
+                  a hash by which the salt is known: with another one, every report would look as if it had never been made
     64 digits     a finished report: noise, never an answer; of a campaign that repeats, its whole series, replaced as it grows
     ….rounds      the rounds that a series drew, before its first report
     .….part       a file that a crash cut short; a whole report among them is taken over, everything else is removed
@@ -144,7 +145,9 @@ class FileStore:
             if self._parts():
                 with self._alone():
                     pass  # which settles them
-            return self._read(key)
+            if (found := self._read(key)) is None:
+                self._draws()  # nothing is kept by this name; which means something only if the salt is the right one
+            return found
 
     def keep(self, key: str, report: bytes) -> bytes:
         """Keep a report, unless one is kept already; the one that counts."""
@@ -168,8 +171,7 @@ class FileStore:
                 return kept or b""
             name = self._file_name(key, self._salt())
             self._write(name, after)
-            draws = self._draws()
-            self._save(draws, finished(draws, name))  # or else when it is next charged, which comes before it is handed out
+            self._save(finished(self._draws(), name))  # or else when it is next charged, which comes before it is handed out
             return after
 
     def is_lost(self, key: str) -> bool:
@@ -192,7 +194,7 @@ class FileStore:
             salt, draws = self._salt(), self._draws()
             new = Draw(self._name(key, salt), self._name(person, salt), loss)
             kept = self._read(key) is not None
-            self._save(draws, charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
+            self._save(charged(draws, new, cap=cap, kept=kept, n_unknown=self._n_unknown(person, draws)))
 
     def path_of(self, key: str) -> Path:
         """The file of this key's report; its older name, where it has that or the store has no salt yet."""
@@ -252,11 +254,14 @@ class FileStore:
                 return b""
             salt = b""
         if len(salt) != SALT_BYTES:
-            raise StoreError(
-                f"the store {self._directory} has lost its file salt, without which no report is found; restore it, or delete"
-                " the store if nothing in it was ever sent"
-            )
+            raise self._without_salt()
         return salt
+
+    def _without_salt(self) -> StoreError:
+        return StoreError(
+            f"the store {self._directory} has lost or damaged its file salt, without which no report is found; restore it, or"
+            " delete the store if nothing in it was ever sent"
+        )
 
     @staticmethod
     def _needs_salt(name: str) -> bool:
@@ -299,8 +304,7 @@ class FileStore:
         """The whole report gets its name, unless one has it; from here on its draw counts for good."""
         path = self._directory / name
         if not path.exists():
-            draws = self._draws()
-            self._save(draws, finished(draws, name))
+            self._save(finished(self._draws(), name))
             try:
                 os.link(part, path)  # unlike a rename, fails where the name is taken, even on a disk whose locks do not lock
             except FileExistsError:
@@ -320,18 +324,24 @@ class FileStore:
             kept = json.loads(path.read_bytes())
             if kept["format"] != 1 or not isinstance(kept["draws"], list):
                 raise ValueError
-            return tuple(draw_of(draw) for draw in kept["draws"])
+            draws, known_by = tuple(draw_of(draw) for draw in kept["draws"]), kept.get("salt")
         except FileNotFoundError:
             return ()
         except (ValueError, ArithmeticError, KeyError, TypeError, RecursionError):
             raise StoreError(f"the totals {path} are damaged; restore them from a backup") from None
+        if known_by not in (None, self._name("salt", self._salt())):  # earlier versions did not write it
+            raise self._without_salt()
+        return draws
 
-    def _save(self, before: tuple[Draw, ...], draws: tuple[Draw, ...]) -> None:
-        if draws == before:
+    def _save(self, draws: tuple[Draw, ...]) -> None:
+        if not draws:
             return
         rows = [{"report": d.report, "person": d.person, "epsilon": str(d.loss), "finished": d.finished} for d in draws]
         rows.sort(key=lambda row: str(row["report"]))  # in no order of time
-        self._write("spent.json", json.dumps({"draws": rows, "format": 1}, indent=1, sort_keys=True).encode())
+        members = {"draws": rows, "format": 1, "salt": self._name("salt", self._salt())}
+        data, path = json.dumps(members, indent=1, sort_keys=True).encode(), self._directory / "spent.json"
+        if not path.exists() or path.read_bytes() != data:
+            self._write(path.name, data)
 
     def _write(self, name: str, data: bytes) -> None:
         with whole_file(self._directory / name, force=True, mode=0o600) as part:

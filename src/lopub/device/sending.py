@@ -362,7 +362,8 @@ def _counted(answer: _Answer) -> None:
         reason = Reason(str(item.get("reason")))
     except ValueError:
         raise CollectorError("the collector refuses the report for a reason that this program does not know") from None
-    raise ReportRejected(reason, f"the collector refuses the report ({reason}){_quoted(item.get('detail'))}")
+    said = f"the collector refuses the report ({reason}){_quoted(item.get('detail'))}"
+    raise ReportRejected(reason, said, when=str(item.get("when", "")))
 
 
 def _problem(body: bytes) -> str:

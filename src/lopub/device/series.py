@@ -84,19 +84,25 @@ class Series:
         return tuple(self.schedule.slots[number] for number in self._now(self.store.kept(self.key)).rounds)
 
     def _drawn(self) -> tuple[int, ...]:
-        """The numbers of the rounds; of whichever process drew them first."""
-        data = self.store.kept(f"{self.key}:rounds")
-        if data is None:
+        """The numbers of the rounds; of whichever process drew them first. Before the first report nothing was revealed, and a
+        draw knows no answer: what is gone or damaged is drawn anew."""
+        key = f"{self.key}:rounds"
+        data = self.store.kept(key)
+        while (rounds := self._rounds_in(data)) is None:
             drawn = b"".join(number.to_bytes(ROUND_BYTES) for number in self.repeat.draw(Randomness()))
-            data = self.store.keep(f"{self.key}:rounds", drawn)
-        rounds = tuple(int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES))
-        self._check_rounds(rounds)
+            data = self.store.keep(key, drawn) if data is None else self.store.exchange(key, data, drawn) or None
         return rounds
 
-    def _check_rounds(self, numbers: Sequence[int]) -> None:
+    def _rounds_in(self, data: bytes | None) -> tuple[int, ...] | None:
+        """As they were kept; None where they are gone or damaged."""
+        if data is None or len(data) % ROUND_BYTES:
+            return None
+        rounds = tuple(int.from_bytes(data[at : at + ROUND_BYTES]) for at in range(0, len(data), ROUND_BYTES))
+        return rounds if self._are_rounds(rounds) else None
+
+    def _are_rounds(self, numbers: Sequence[int]) -> bool:
         rising = all(one < next_one for one, next_one in pairwise(numbers))
-        if len(numbers) != self.repeat.take_part or not rising or not 0 <= numbers[0] <= numbers[-1] < self.repeat.rounds:
-            raise _lost("the rounds that it drew")
+        return len(numbers) == self.repeat.take_part and rising and 0 <= numbers[0] <= numbers[-1] < self.repeat.rounds
 
     # ---- reports
 
@@ -175,7 +181,8 @@ class Series:
 
     def _checked(self, kept: Kept) -> Kept:
         """The same; ValueError where no series could have kept it."""
-        self._check_rounds(kept.rounds)
+        if not self._are_rounds(kept.rounds):
+            raise ValueError
         slots = [made.report.slot for made in kept.made]
         own = {self.schedule.slots[number] for number in kept.rounds}
         if not slots or slots != sorted(set(slots)) or not own.issuperset(slots):

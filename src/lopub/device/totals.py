@@ -52,17 +52,22 @@ def charged(draws: tuple[Draw, ...], new: Draw, *, cap: Decimal | None, kept: bo
     if kept:
         return finished(draws, new.report) if mine else (*draws, new._replace(finished=True))
     after = draws if any(not draw.finished for draw in mine) else (*draws, new)
-    if cap is not None and n_unknown:
+    hold_to(cap, Spent(total_of(after, new.person), n_unknown))
+    return after
+
+
+def hold_to(cap: Decimal | None, spent: Spent) -> None:
+    """Refuse to draw where what is spent then, with the draw itself, passes the cap or cannot be compared with it."""
+    if cap is not None and spent.n_unknown:
         raise StoreError(
-            f"the store keeps {n_unknown} report{'s' if n_unknown > 1 else ''} from before totals were kept, so a lifetime_cap"
-            " cannot be held to; send them once more, which counts them, or move them elsewhere"
+            f"the store keeps {spent.n_unknown} report{'s' if spent.n_unknown > 1 else ''} from before totals were kept, so a"
+            " lifetime_cap cannot be held to; send them once more, which counts them, or move them elsewhere"
         )
-    if cap is not None and (total := total_of(after, new.person)) > cap:
+    if cap is not None and spent.epsilon > cap:
         raise EpsilonTooHigh(
-            f"this report would bring the epsilon of everything sent from this store to {short_up(total, 6)};"
+            f"this report would bring the epsilon of everything sent from this store to {short_up(spent.epsilon, 6)};"
             f" the lifetime_cap is {cap}"
         )
-    return after
 
 
 def finished(draws: tuple[Draw, ...], report: str) -> tuple[Draw, ...]:

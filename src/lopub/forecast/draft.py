@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 from lopub.contract.canonical import Json, Members
 from lopub.contract.domain import Domain, Question
 from lopub.contract.fields import domain_of, question_from_json
-from lopub.contract.schedule import repeats
+from lopub.contract.schedule import says_repeat
 from lopub.contract.terms import Terms, check_translations, terms_from_json
 from lopub.errors import CampaignError, DomainError, StoreError, all_of
 from lopub.files import kind_of
@@ -166,7 +166,7 @@ def _terms(given: Object, mistakes: list[Mistake], language: str, translations: 
     plain = {key: value for key, value in given.items() if key != "schema"}
     long = _noting(own, lambda: long_terms(plain, language, translations))
     given = (plain if long is None else long) | ({"translations": translations} if translations else {})
-    if repeats(given):  # where that cannot be, what would follow from it is no mistake of its own
+    if says_repeat(given):  # where that cannot be, what would follow from it is no mistake of its own
         in_rounds = _noting(own, lambda: long_schedule(cast(Object, given.pop("schedule"))), path=("schedule", "repeat"))
         given |= {} if in_rounds is None else {"schedule": in_rounds}
 

@@ -11,7 +11,7 @@ from lopub.contract.attribute import Value
 from lopub.contract.binned import ABOVE, BELOW
 from lopub.contract.canonical import Json, Members, decimal_text
 from lopub.contract.dated import CYCLES, SPAN_TEXTS, moment
-from lopub.contract.schedule import SAMPLED, Schedule, day_at, repeat_from_json
+from lopub.contract.schedule import NO_REPEAT, SAMPLED, Schedule, day_at, repeat_from_json
 from lopub.errors import CampaignError
 
 Object = dict[str, Json]
@@ -54,7 +54,9 @@ def long_terms(terms: Object, language: str, translations: Object) -> Object:
 
 def long_schedule(schedule: Object) -> Object:
     """Rounds with their mode and their last day, which follows from the others."""
-    long: Object = {**schedule, "repeat": {"mode": SAMPLED, **cast(Object, schedule["repeat"])}}
+    if not isinstance(given := schedule["repeat"], dict):
+        raise CampaignError(NO_REPEAT)
+    long: Object = {**schedule, "repeat": {"mode": SAMPLED, **given}}
     if "closes" not in long and isinstance(opens := long.get("opens"), str):
         repeat = repeat_from_json(Members(long["repeat"], "schedule.repeat"))
         long["closes"] = str(Schedule.in_rounds(day_at(opens, "schedule.opens"), repeat).closes)

@@ -57,13 +57,7 @@ class Study(Asking, Shown):
             raise DomainError(
                 f"data must be a ReportBatch or Counts, got {type(data).__name__}; ReportBatch.load and Counts.load read files"
             )
-        needed = data.campaign.terms.min_reports
-        if not len(data):
-            raise TooFewReports("there are no reports to estimate from")
-        if len(data) < needed:
-            raise TooFewReports(
-                f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {len(data):,}"
-            )
+        _refuse_too_few(data)
         _refuse_several_rounds(data)
         self.data = data
         self.campaign = data.campaign
@@ -349,6 +343,16 @@ class Study(Asking, Shown):
 def _product_sum(values: Sequence[float]) -> float:
     """The sum of the products of all pairs."""
     return (sum(values) ** 2 - sum(value**2 for value in values)) / 2
+
+
+def _refuse_too_few(data: ReportBatch | Counts) -> None:
+    """Refuse fewer reports than the campaign asks for; how many a round has is not told then."""
+    needed, is_round = data.campaign.terms.min_reports, data.campaign.terms.repeat is not None
+    if not len(data) and not is_round:
+        raise TooFewReports("there are no reports to estimate from")
+    if len(data) < max(needed, 1):
+        there = "fewer" if is_round else f"{len(data):,}"
+        raise TooFewReports(f"the campaign asks for at least {needed:,} reports before anything is estimated; there are {there}")
 
 
 def _refuse_several_rounds(data: ReportBatch | Counts) -> None:

@@ -81,7 +81,7 @@ class Rounds:
     n_reports: Mapping[int, int]
     """Slot of a published round -> its reports."""
     left_out: tuple[int, ...]
-    """Slots of the rounds that have reports, but fewer than the campaign's min_reports."""
+    """Slots of all other rounds: they have fewer reports than the campaign's min_reports, or none, which is not told apart."""
     too_large: tuple[str, ...]
     """Attributes with more candidates than are told here."""
     levels: tuple[Level, ...]
@@ -125,7 +125,7 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
     return Rounds(
         campaign=campaign,
         n_reports={slot: len(own) for slot, own in counted.items()},
-        left_out=tuple(slot for slot, own in found.items() if len(own) and slot not in counted),
+        left_out=tuple(slot for slot in schedule.slots if slot not in counted),
         too_large=tuple(one.name for one in campaign.domain.attributes if one.name not in names),
         levels=tuple(levels.values()),
         changes=tuple(_changes(campaign, repeat, sorted(counted), levels)),

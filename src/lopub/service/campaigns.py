@@ -43,15 +43,12 @@ class Entry:
         return self.closes if self.closes is not None and self.closes < self.clock() else None
 
     def untimely(self, slot: int) -> str:
-        """Why a report of a round does not come at its time, as a sentence; empty where it does. The days of grace are those of
-        the campaign's close."""
-        schedule, today = self.campaign.terms.schedule, self.clock()
+        """Whether a report of a round comes early or late; empty where it comes at its time. The days of grace are those of the
+        campaign's close."""
+        schedule = self.campaign.terms.schedule
         if schedule is None or schedule.repeat is None or self.closes is None:
             return ""
-        if not schedule.has_begun(slot, today):
-            return f"the round from {day_of(slot)} has not begun; is the sender's clock right?"
-        over = schedule.is_over(slot, today, self.closes - schedule.last_slot)
-        return f"the round from {day_of(slot)} is over, and so are its days of grace" if over else ""
+        return schedule.untimely(slot, self.clock(), self.closes - schedule.last_slot)
 
     @property
     def closed_on(self) -> date | None:
@@ -150,8 +147,9 @@ def _closed(entry: Entry) -> CampaignClosed:
     return CampaignClosed(f"campaign {entry.campaign.id[:16]}… {said}")
 
 
-def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
-    """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later."""
+def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> bool:
+    """Delete the report with this hash of an id, if it is there, and refuse whatever comes under it later; whether it was not
+    withdrawn before."""
     with store.writing() as connection:
         if not store.open_numbers(connection, {entry.number}):
             raise _closed(entry)
@@ -159,6 +157,7 @@ def withdraw(store: ReportStore, entry: Entry, hashed_id: bytes) -> None:
         if slot != WITHDRAWN:  # as it was before
             changed = {(entry.number, WITHDRAWN): 1} | ({} if slot is None else {(entry.number, slot): -1})
             store.count(connection, tallies, changed)
+        return slot != WITHDRAWN
 
 
 def _emptied(store: ReportStore, connection: Connection, number: int, hashed_id: bytes) -> int | None:

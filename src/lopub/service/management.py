@@ -92,10 +92,11 @@ def _add_withdrawals(app: FastAPI, collector: Collector) -> None:
         seconds = collector.settings.receive_seconds
         report_id = _report_id(await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=seconds))
         try:
-            await run_in_threadpool(withdraw, collector.store, entry, hashlib.sha256(report_id).digest())
+            is_new = await run_in_threadpool(withdraw, collector.store, entry, hashlib.sha256(report_id).digest())
         except CampaignClosed:
             raise collector.closed(entry) from None
-        collector.metrics.withdrew()
+        if is_new:
+            collector.metrics.withdrew()
         return Response(status_code=204)
 
 

@@ -73,7 +73,7 @@ class Metrics:
         yield f'lopub_reports_total{{outcome="replayed"}} {self.n_replayed}'
         yield from _described("lopub_refused_total", "counter", "Reports that were refused, by reason.")
         yield from (f'lopub_refused_total{{reason="{reason}"}} {self.refused[reason]}' for reason in Reason)
-        yield from _described("lopub_withdrawals_total", "counter", "Withdrawals.")
+        yield from _described("lopub_withdrawals_total", "counter", "Reports that were withdrawn, each once.")
         yield f"lopub_withdrawals_total {self.n_withdrawals}"
         yield from _described("lopub_failed_commits_total", "counter", "Commits that the store refused, by problem.")
         yield from (f'lopub_failed_commits_total{{problem="{problem}"}} {self.failed[problem]}' for problem in PROBLEMS)

@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE
+from lopub.contract.schedule import EARLY, LATE
 from lopub.errors import Reason
 from lopub.service.problems import MEDIA_TYPE, Kind
 
@@ -79,6 +80,7 @@ _RECEIVED = {
                     "index": {"type": "integer", "minimum": 0},
                     "reason": {"type": "string", "enum": [str(reason) for reason in Reason]},
                     "detail": {"type": "string"},
+                    "when": {"type": "string", "enum": [EARLY, LATE]},
                 },
             },
         },

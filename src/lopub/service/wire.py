@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lopub.contract.report import FRAMED_TYPE, Report, unframed
+from lopub.contract.schedule import EARLY, LATE, day_of
 from lopub.errors import Reason, ReportRejected
 from lopub.files import members_once
 from lopub.service.campaigns import Entry
@@ -18,15 +19,22 @@ DETAILS = {
     Reason.CONFLICT: "another report with the same id is kept already; a retry must resend the same bytes",
     Reason.WITHDRAWN: "the report with this id was withdrawn",
 }
+UNTIMELY = {EARLY: "has not begun; is the sender's clock right?", LATE: "is over, and so are its days of grace"}
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A report that was refused, by its place in the request."""
+    """A report that was refused, by its place in the request. when: of a round's, whether it came early or late."""
 
     index: int
     reason: Reason
     detail: str
+    when: str = ""
+
+    def to_json(self) -> dict[str, int | str]:
+        """As the sender is told."""
+        members: dict[str, int | str] = {"index": self.index, "reason": self.reason, "detail": self.detail}
+        return members | ({"when": self.when} if self.when else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +55,7 @@ class Arrival:
             return b'{"received": %d, "refused": []}' % self.n_reports
         later = [Refusal(self.places[place], reason, DETAILS[reason]) for place, reason in sorted(outcome.refused.items())]
         refused = sorted(self.refusals + later, key=lambda refusal: refusal.index)
-        listed = [{"index": each.index, "reason": each.reason, "detail": each.detail} for each in refused]
-        return json.dumps({"received": self.n_reports, "refused": listed}).encode()
+        return json.dumps({"received": self.n_reports, "refused": [each.to_json() for each in refused]}).encode()
 
 
 def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arrival:
@@ -67,7 +74,7 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
             rows.append(row_of(_in_time(read(item, entry.campaign), entry), entry.number))
             places.append(index)
         except ReportRejected as error:
-            refusals.append(Refusal(index, error.reason, str(error)))
+            refusals.append(Refusal(index, error.reason, str(error), error.when))
     if not places and not refusals:
         raise Problem(Kind.MALFORMED, "the body has no report")
     refused = Counter(each.reason for each in refusals) if refusals else {}
@@ -75,8 +82,8 @@ def arrival_of(body: bytes, media_type: str, entry: Entry, *, most: int) -> Arri
 
 
 def _in_time(report: Report, entry: Entry) -> Report:
-    if why := entry.untimely(report.slot):
-        raise ReportRejected(Reason.SLOT, why)
+    if when := entry.untimely(report.slot):
+        raise ReportRejected(Reason.SLOT, f"the round from {day_of(report.slot)} {UNTIMELY[when]}", when=when)
     return report
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lopub import __version__
 from lopub.contract.domain import Pair, Question
+from lopub.contract.schedule import GRACE_DAYS
 from lopub.contract.wording import Wording, lifetime_in_words, weakness
 from lopub.inference.joint import JointDistribution
 from lopub.model.dependence import LEAST_GAIN
@@ -15,11 +16,11 @@ from lopub.release.render.wording import (
     PAPER,
     abstract,
     citation,
-    day_of,
     languages_in_words,
     margins_in_words,
     mechanism_in_words,
     one_line,
+    publication_days,
     shown_epsilon,
 )
 from lopub.release.stages import Publication
@@ -73,19 +74,23 @@ def plain(text: str) -> str:
 
 def _what(publication: Publication) -> list[str]:
     own = plain(publication.wording.description)
-    first, last = day_of(publication.first_slot), day_of(publication.last_slot)
-    days = (
-        f"The reports were made from {first} to {last}."
-        if first and last
-        else "On which days the reports were made is not known."
-    )
     n_refused = sum(publication.refused.values())
-    counted = f"{publication.n_reports:,} reports were used, {n_refused:,} refused. {days}"
+    of_all = " in all rounds of the campaign together" if publication.campaign.terms.repeat else ""
+    counted = f"{publication.n_reports:,} reports were used, {n_refused:,} refused{of_all}. {_days(publication)}"
     files = (
         "`data/` holds the records, `estimates/` what they rest on, `campaign.json` the questions and the noise, `manifest.json`"
         " the settings and the hash of every file."
     )
     return [*([own] if own else []), plain(abstract(publication)), counted, files]
+
+
+def _days(publication: Publication) -> str:
+    first, last = publication_days(publication)
+    if not (first and last):
+        return "On which days the reports were made is not known."
+    if publication.campaign.terms.repeat is None:
+        return f"The reports were made from {first} to {last}."
+    return f"The reports are those of the round from {first} to {last}; late ones may come in the {GRACE_DAYS} days after it."
 
 
 def _questions(publication: Publication) -> list[str]:

@@ -21,7 +21,7 @@ from lopub.pages.templating import page_language, rendered, said_in
 from lopub.release.findings import FALSE_STATEMENTS, Dependence
 from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
 from lopub.release.render.rounds import ROUNDS, RoundsPage, TrendShown
-from lopub.release.render.wording import day_of
+from lopub.release.render.wording import publication_days
 from lopub.release.stages import Publication
 from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
 
@@ -149,7 +149,7 @@ class ReportPage:
     @property
     def days(self) -> str:
         """When reports were made; empty where that is not known."""
-        first, last = (day_of(slot) for slot in (self.publication.first_slot, self.publication.last_slot))
+        first, last = publication_days(self.publication)
         if first is None or last is None:
             return ""
         return str(first) if first == last else f"{first} – {last}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from lopub import __version__
 from lopub.contract.budget import decimal_up
 from lopub.contract.domain import ListOption
-from lopub.contract.schedule import Repeat, day_of
+from lopub.contract.schedule import Repeat, day_of, days_in_short
 from lopub.contract.wording import Wording
 from lopub.files import sha256_of, whole_directory
 from lopub.pages.templating import page_language, rendered, said_in
@@ -242,9 +242,9 @@ class RoundsPage:
         return [(day_of(slot), n) for slot, n in self.rounds.n_reports.items()]
 
     @property
-    def left_out(self) -> list[str]:
-        """The first days of rounds with too few reports."""
-        return [str(day_of(slot)) for slot in self.rounds.left_out]
+    def left_out(self) -> str:
+        """The first days of rounds with too few reports, as many as a sentence takes."""
+        return days_in_short([day_of(slot) for slot in self.rounds.left_out])
 
     @property
     def epsilon(self) -> str:

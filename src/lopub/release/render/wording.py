@@ -29,6 +29,13 @@ def day_of(slot: int | None) -> date | None:
     return EPOCH + timedelta(days=slot) if slot and slot <= (date.max - EPOCH).days else None
 
 
+def publication_days(publication: Publication) -> tuple[date | None, date | None]:
+    """The first and the last day on which its reports were made; of a round, those of the round."""
+    first, last, schedule = publication.first_slot, publication.last_slot, publication.campaign.terms.schedule
+    is_round = schedule is not None and schedule.repeat is not None
+    return day_of(first), day_of(schedule.last_day(last) if schedule and is_round and last else last)
+
+
 def shown_epsilon(campaign: Campaign, attribute: str | None = None) -> str:
     """Epsilon of a whole report, or of one attribute, with six decimals, rounded up: as in the campaign file."""
     return decimal_up(campaign.loss if attribute is None else campaign.loss_of(attribute))

@@ -95,7 +95,7 @@ class Factorised:
         if exact:
             return self._exact_step(joint.reshape(halves.shape))
         total, ratio = 0.0, np.zeros(halves.shape)
-        room = np.empty((BLOCK_REPORTS, halves.shape[1]), dtype=np.float32)
+        room = np.zeros((BLOCK_REPORTS, halves.shape[1]), dtype=np.float32)  # a product may look at what it overwrites
         for first, second in self._blocks():
             work = np.matmul(first, halves, out=room[: len(first)])
             total += weigh(work, second)

@@ -52,7 +52,7 @@ def blank(name: str, language: str) -> Object:
 
 
 @dataclass(frozen=True)
-class Shown:
+class QuestionForm:
     """One question as its controls show it."""
 
     place: int
@@ -113,16 +113,16 @@ def in_languages(text: Maybe, languages: list[str]) -> dict[str, str]:
     return {tag: text if isinstance(text, str) and tag == languages[0] else "" for tag in languages}
 
 
-def shown(draft: Object) -> list[Shown]:
+def shown(draft: Object) -> list[QuestionForm]:
     """Every question as a form shows it."""
     languages = languages_in(draft)
     return [_shown(place, field, languages) for place, field in enumerate(fields_of(draft))]
 
 
-def _shown(place: int, field: Object, languages: list[str]) -> Shown:
+def _shown(place: int, field: Object, languages: list[str]) -> QuestionForm:
     constraints, bins = _object(field.get("constraints")), _object(field.get("bins"))
     edges = bins.get("edges")
-    return Shown(
+    return QuestionForm(
         place=place,
         name=str(field.get("name", "")),
         kind=str(field.get("type", "string")),

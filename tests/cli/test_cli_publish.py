@@ -271,7 +271,7 @@ def test_framed_reports_are_published_as_simulated_on_request(collected: Path, t
     for flags, is_told in (((), False), (("--simulated",), True)):
         where = tmp_path / f"p{len(flags)}"
         done(lopub("publish", collected / "campaign.json", tmp_path / "r.bin", "-o", where, "--rows", 20, *flags))
-        assert ("Made from simulated reports." in (where / "report.html").read_text()) is is_told
+        assert ("This is a rehearsal with simulated reports" in (where / "report.html").read_text()) is is_told
         assert json.loads((where / "manifest.json").read_text())["reports"]["simulated"] is is_told
 
 

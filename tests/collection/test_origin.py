@@ -62,6 +62,6 @@ def test_the_page_and_the_manifest_say_what_was_simulated_and_withdrawn(batch: R
         folder = tmp_path / str(simulated)
         publication.save(folder)
         page = (folder / "report.html").read_text()
-        assert ("Made from simulated reports" in page) is simulated
+        assert ("This is a rehearsal with simulated reports" in page) is simulated
         assert ("were withdrawn by those who had sent them" in page) is withdrawn
         assert type(publication).load(folder).origin == origin

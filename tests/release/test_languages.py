@@ -61,7 +61,7 @@ def test_titles_questions_and_labels_are_in_the_readers_language(written):
     assert ">Tee am Morgen</bdi></h1>" in page and card.startswith("# Tee am Morgen\n") and "Über Tee." in card
     for shown in ('<bdi lang="de">Welcher Tee?</bdi>', '<bdi lang="de">grün</bdi>', '<bdi lang="de">Milch</bdi>'):
         assert shown in page
-    assert '<bdi lang="de">entfällt</bdi> <span class="soft">(not applicable)</span>' in page
+    assert '<bdi lang="de">entfällt</bdi> <span class="soft desk">(not applicable)</span>' in page
     assert "| tea | Welcher Tee? | grün (g), black (b) |  |" in card
     assert "Milch (milk), sugar, entfällt ((not applicable))" in card and "only if" in card
 
@@ -80,7 +80,7 @@ def test_a_language_that_is_not_there_falls_back_and_the_page_says_so(written):
 
 def test_texts_that_run_from_right_to_left_stand_apart_from_the_page(written):
     page = (written["ar"] / "report.html").read_text(encoding="utf-8")
-    assert '<bdi lang="ar">أي شاي؟</bdi>' in page and '<bdi lang="ar">أسود</bdi> <span class="soft">b</span>' in page
+    assert '<bdi lang="ar">أي شاي؟</bdi>' in page and '<bdi lang="ar">أسود</bdi> <span class="soft desk">b</span>' in page
 
 
 def test_files_do_not_depend_on_the_language_of_the_pages(written):

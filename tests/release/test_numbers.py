@@ -169,7 +169,7 @@ def test_the_page_prints_the_ends_of_an_interval_apart_from_the_estimate():
     for figure in (mean.value, mean.low, mean.high):
         assert f'<data value="{figure!r}">{figure:{shown_form(mean)}}</data>' in page
     assert len({f"{figure:{shown_form(mean)}}" for figure in (mean.value, mean.low, mean.high)}) == 3
-    assert page.count("Of each number only its bin is known.") == 1
+    assert page.count("Of each number only the range is known in which it lies") == 1
 
 
 # ---- draws
@@ -286,7 +286,7 @@ def test_a_model_without_the_dependence_that_is_there_does_not_fit():
 def test_mostly_noise_is_told_on_top():
     publication = publish(batch(60, epsilon=0.1))
     assert any("mostly noise" in warning for warning in warnings_of(publication))
-    assert b"mostly noise" in report_html(publication)
+    assert b"Mostly noise." in report_html(publication)
     for row in publication.statistics:
         assert row.low >= 1 and row.high <= 24
 

@@ -84,7 +84,7 @@ def test_the_package_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tm
     wide.save(tmp_path / "p")
     page = (tmp_path / "p" / "report.html").read_text()
     assert "14 more questions are in estimates/marginals.csv" in page
-    assert "20 questions without a strong dependence are left out" in page
+    assert "20 questions that go with no other so strongly are left out" in page
     rows = list(csv.DictReader((tmp_path / "p" / "estimates" / "dependence.csv").read_text().splitlines()))
     assert len(rows) == len(wide.graph.strengths)
     assert sum(row["mutual_information"] != "" for row in rows) == 2

@@ -66,6 +66,14 @@ class Contrast:
     outside: Estimate
 
     @property
+    def difference(self) -> Estimate:
+        """By how much the first share exceeds the second. Its bounds are those of the two shares taken apart: the error of a
+        difference is at most the sum of the two errors, however these go together, so they hold at least as often."""
+        within, outside = self.within, self.outside
+        ends = within.low - outside.high, within.high - outside.low
+        return Estimate(within.value - outside.value, float("nan"), *ends)
+
+    @property
     def is_clear(self) -> bool:
         """Whether the intervals of the two shares lie apart."""
         return self.within.low > self.outside.high or self.within.high < self.outside.low

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 LABEL_LENGTH, END = 24, 9
 """Characters of a label, and of the end that is kept of a longer one."""
+MOST_LEVEL = 20
+"""Labels around a circle that can be level; more are turned outwards."""
 INK, LINE = "black", "tab:blue"
 
 
@@ -67,7 +69,8 @@ def draw_graph(
     """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
     drawn dashed."""
     order = _round_order(len(labels), edges)
-    angle = {node: 2 * np.pi * place / max(len(order), 1) for place, node in enumerate(order)}
+    is_level = len(labels) <= MOST_LEVEL  # half a step on, so that no two labels stand one over the other at the top
+    angle = {node: 2 * np.pi * (place + 0.5 * is_level) / max(len(order), 1) for place, node in enumerate(order)}
     strongest = max(edges.values(), default=1.0) or 1.0
     for (a, b), strength in sorted(edges.items(), key=lambda item: (item[1], item[0])):
         ends = np.array([[np.cos(angle[node]), np.sin(angle[node])] for node in (a, b)])
@@ -83,12 +86,13 @@ def draw_graph(
             1.06 * x,
             1.06 * y,
             short(label),
-            rotation=turn + 180 if left else turn,
+            rotation=0 if is_level else turn + 180 if left else turn,
             rotation_mode="anchor",
             ha="right" if left else "left",
             va="center",
         )
-    axes.set(xlim=(-1.7, 1.7), ylim=(-1.6, 1.6), aspect="equal")
+    beside, above = (2.5, 1.15) if is_level else (1.7, 1.6)
+    axes.set(xlim=(-beside, beside), ylim=(-above, above), aspect="equal")
     axes.axis("off")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.pages.drawing import cut, draw_graph
+from lopub.pages.drawing import MOST_LEVEL, cut, draw_graph
 
 INK, FAINT, FIRST = "#010101", "#020202", "#030303"
 """Stand-ins, replaced by the page's variables once the picture is drawn."""
@@ -69,12 +69,14 @@ def _svg(figure: Any, name: str, description: str) -> str:
 
 CELL, CHARACTER, MARGIN = 16, 5.4, 8
 """Of a heat map, in units of its picture: the side of a field, the width of a letter, the space beside labels."""
+MOST_SHRUNK = 420
+"""Up to this width a picture is made to fit a phone; a wider one is scrolled there."""
 FAINTEST = 0.18
 """Of a field's colour: what is there can be seen, however weak, on light and on dark."""
 
 
 def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, description: str, scale: str) -> str:
-    """A square of fields, each the fuller the larger its value, in the page's colour; NaN stays empty. scale: the values' unit,
+    """A square of fields, each the stronger in colour the larger its value; NaN stays empty. scale: the values' unit,
     which is shown with the value of a field that is pointed at."""
     most = float(np.nanmax(values, initial=0.0)) or 1.0
     shown = [escape(cut(label)) for label in labels]
@@ -91,9 +93,10 @@ def heat_map(values: NDArray[np.float64], labels: Sequence[str], *, name: str, d
     columns = "".join(
         f'<text transform="translate({middle + CELL * at:g} {end:g}) rotate(-90)">{one}</text>' for at, one in enumerate(shown)
     )
+    least = f";min-width:{width:g}px" if width > MOST_SHRUNK else ""
     return (
         f'<svg id="{name}" class="heat" role="img" aria-label="{escape(description)}" viewBox="0 0 {width:g} {width:g}"'
-        f' style="max-width:{1.4 * width:g}px;min-width:{width:g}px" xmlns="http://www.w3.org/2000/svg">'
+        f' style="max-width:{1.4 * width:g}px{least}" xmlns="http://www.w3.org/2000/svg">'
         f"{fields}{rows}{columns}</svg>"
     )
 
@@ -109,7 +112,8 @@ def graph(
     """Attributes on a circle, neighbours near each other; the stronger a dependence, the wider its line. faint: edges that are
     drawn dashed."""
     side = min(4.5 + 0.06 * len(labels), 8.0)
-    with _figure(side + 1.5, side) as figure:
+    height = side if len(labels) > MOST_LEVEL else (side + 1.5) / 2
+    with _figure(side + 1.5, height) as figure:
         draw_graph(figure.add_subplot(), labels, edges, ink=INK, line=FIRST, faint=faint)
         return _svg(figure, name, description)
 

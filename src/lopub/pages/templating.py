@@ -1,6 +1,7 @@
 """Pages from templates: every text escaped, every number with its exact value, the page's own words in the reader's language."""
 
 import json
+import math
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -50,6 +51,9 @@ def environment(language: str, templates: Path, words: Path = HERE / "words") ->
         "share": figures.share,
         "between": figures.between,
         "told": figures.told,
+        "about": figures.about,
+        "apart": figures.apart,
+        "between_apart": figures.between_apart,
         "points": figures.points,
         "between_points": figures.between_points,
         "percent": percent,
@@ -102,6 +106,19 @@ class Figures:
         """An interval of shares in per cent."""
         low, high = (Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}")) for end in ends)
         return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
+
+    def about(self, value: float) -> str:
+        """A number of people, with two digits: no figure of its own, but a share said otherwise."""
+        unit = 10 ** max(math.floor(math.log10(max(value, 1.0))) - 1, 0)
+        return self._shown(f"{round(value / unit) * unit:,}")
+
+    def apart(self, value: float) -> Markup:
+        """The size of a difference of shares, in percentage points."""
+        return self.told(value, f"{100 * abs(value):.1f}")
+
+    def between_apart(self, ends: tuple[float, float]) -> Markup:
+        """An interval of sizes of differences, in percentage points."""
+        return Markup('<span class="whole">{}–{}</span>').format(*map(self.apart, sorted(ends, key=abs)))
 
     def points(self, value: float) -> Markup:
         """A difference of shares in percentage points, with its sign."""

@@ -26,6 +26,7 @@ from lopub.inference.ratios import Estimate
 from lopub.model.cliques import TreeModel
 from lopub.model.dependence import DependencyGraph, Pruning
 from lopub.model.junction import JunctionTree
+from lopub.release.asked import AskedShare
 from lopub.release.directory import COUNTS, FORMAT
 from lopub.release.findings import Dependence, Dependences
 from lopub.release.fit import FitRow
@@ -83,6 +84,7 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         model=_tree_model(domain, model, copies[0]),
         copies=copies,
         statistics=tuple(_statistics(directory)),
+        asked_shares=tuple(_asked_shares(directory)),
         fit=tuple(_fit(directory)),
         margins=tuple(tuple(names) for names in manifest["settings"]["margins"]),
         odd_coverage=(),
@@ -178,6 +180,14 @@ def _copies(directory: Path, domain: Domain, n: int) -> Iterator[Dataset]:
 def _statistics(directory: Path) -> Iterator[Statistic]:
     for row in _rows(directory, "numbers.csv"):
         yield Statistic(row["attribute"], row["statistic"], *(_number(row[key]) for key in ("value", "low", "high")))
+
+
+def _asked_shares(directory: Path) -> Iterator[AskedShare]:
+    """As far as the file has them: earlier ones have no intervals."""
+    for row in _rows(directory, "marginals.csv"):
+        if row.get("among_asked"):
+            ends = (_number(row.get(f"among_asked_{end}", "")) for end in ("low", "high"))
+            yield AskedShare(row["attribute"], row["value"], _number(row["among_asked"]), *ends)
 
 
 def _findings(directory: Path, domain: Domain) -> Dependences:

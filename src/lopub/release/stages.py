@@ -37,6 +37,7 @@ from lopub.model.dependence import (
 )
 from lopub.model.junction import GrowingGraph
 from lopub.model.synthesis import synthesize
+from lopub.release.asked import AskedShare, asked_shares
 from lopub.release.findings import Dependences, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
@@ -78,6 +79,8 @@ class Publication(Shown):
     """Independent synthetic tables from the same model."""
     statistics: tuple[Statistic, ...]
     """Means and quantiles of numeric attributes."""
+    asked_shares: tuple[AskedShare, ...]
+    """Of questions that were asked of some people only: shares among these."""
     fit: tuple[FitRow, ...]
     findings: Dependences
     """Which dependences are sure enough to be stated."""
@@ -237,6 +240,7 @@ def published(
         model=model,
         copies=copies,
         statistics=tuple(_statistics(study, marginals)),
+        asked_shares=tuple(_asked_shares(study, marginals)),
         findings=findings_of(study, graph, pairs, told),
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
@@ -249,11 +253,23 @@ def published(
 def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterator[Statistic]:
     """Means and quantiles of all numeric attributes; those that are publicly known are certain."""
     for position, marginal in enumerate(marginals):
-        attribute, shares = marginal.attributes[0], marginal.probabilities
+        attribute = marginal.attributes[0]
         if isinstance(attribute, Binned | IntegerRange):
-            certain = marginal.fit.method == "given"
-            covariance = np.zeros((len(shares),) * 2) if certain else study.marginal_covariance(position)
-            yield from statistics_of(attribute, shares, covariance)
+            yield from statistics_of(attribute, marginal.probabilities, _covariance(study, position, marginal))
+
+
+def _asked_shares(study: Study, marginals: Sequence[JointDistribution]) -> Iterator[AskedShare]:
+    """Of all attributes that do not apply to everybody."""
+    for position, marginal in enumerate(marginals):
+        attribute = marginal.attributes[0]
+        if attribute.not_applicable_index is not None:
+            yield from asked_shares(attribute, marginal.probabilities, _covariance(study, position, marginal))
+
+
+def _covariance(study: Study, position: int, marginal: JointDistribution) -> Probabilities:
+    """Of an attribute's shares; what is publicly known is certain."""
+    certain = marginal.fit.method == "given"
+    return np.zeros((marginal.probabilities.size,) * 2) if certain else study.marginal_covariance(position)
 
 
 def _synthesized(study: Study, model: TreeModel, settings: PublishSettings, copy: int, told: Progress) -> Dataset:

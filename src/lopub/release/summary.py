@@ -1,7 +1,7 @@
 """The figures of a publication in one place: what its page, its card and its readers cite."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from lopub.contract.wording import weakness
 from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
-from lopub.inference.joint import INTERVAL, JointDistribution
+from lopub.inference.joint import INTERVAL, JointDistribution, Probabilities
 from lopub.release.findings import FALSE_STATEMENTS
 from lopub.release.stages import Publication
 
@@ -146,18 +146,19 @@ def support(publication: Publication) -> dict[str, Any]:
     return {
         "marginal_cells": sum(joint.probabilities.size for joint in publication.marginals),
         "marginal_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.marginals),
-        "median_half_width": _median_half_width(publication.marginals),
+        "median_half_width": _half_width(publication.marginals, np.median),
+        "largest_half_width": _half_width(publication.marginals, np.max),
         "pair_cells": sum(joint.probabilities.size for joint in publication.pairs.values()),
         "pair_cells_in_doubt": sum(_in_doubt(joint) for joint in publication.pairs.values()),
         "independent_pairs": len(independent_pairs(publication)),
     }
 
 
-def _median_half_width(marginals: Sequence[JointDistribution]) -> float | None:
-    """Of the 95 % intervals of shares; None where there are none."""
+def _half_width(marginals: Sequence[JointDistribution], chosen: Callable[[Probabilities], np.floating[Any]]) -> float | None:
+    """Of the 95 % intervals of shares, the one that is chosen; None where there are none."""
     errors = [joint.standard_errors.reshape(-1) for joint in marginals if joint.standard_errors is not None]
     known = np.concatenate(errors)[~np.isnan(np.concatenate(errors))] if errors else np.zeros(0)
-    return float(INTERVAL * np.median(known)) if known.size else None
+    return float(INTERVAL * chosen(known)) if known.size else None
 
 
 def why_without_strength(publication: Publication, pair: Pair) -> str:

@@ -44,7 +44,7 @@ def model_card(publication: Publication) -> str:
         "What it is": _what(publication),
         "Questions": _questions(publication),
         "Intended use": _use(),
-        "Not to be used for": _misuse(),
+        "Not to be used for": _misuse(publication),
         "Privacy": _privacy(publication),
         "How it was made": _making(publication),
         "Accuracy, as far as the reports tell": _accuracy(publication),
@@ -124,11 +124,13 @@ def _use() -> list[str]:
     ]
 
 
-def _misuse() -> list[str]:
+def _misuse(publication: Publication) -> list[str]:
+    rehearsed = ["Quoting as a survey: it is a rehearsal."] if publication.origin.is_simulated else []
     return [
         _bullets(
             [
-                "Decisions about a person. No record is one, and none was ever seen.",
+                *rehearsed,
+                f"Decisions about a person. No record is one{'.' if rehearsed else ', and none was ever seen.'}",
                 "Finding out who took part, or what somebody answered.",
                 "Rare values and small groups whose estimate is below its standard error.",
                 "Significance tests on the synthetic records as if they were answers: the noise of the reports is larger than the"
@@ -141,10 +143,15 @@ def _misuse() -> list[str]:
 def _privacy(publication: Publication) -> list[str]:
     campaign = publication.campaign
     rows = [[plain(name), shown_epsilon(campaign, name)] for name in campaign.domain.names]
+    told = "Every report was randomized on its owner's device with local differential privacy,"
+    if publication.origin.is_simulated:
+        told = (
+            "This is a rehearsal with simulated reports: the program read the table that they were made from, so nothing protects"
+            " the people in it, if they are real. Real devices would randomize every report with local differential privacy,"
+        )
     promise = (
-        "Every report was randomized on its owner's device with local differential privacy,"
-        f" **epsilon {shown_epsilon(campaign)}** in total (an upper bound, delta 0). Whatever two records are compared, the odds"
-        " that an observer of one report gives to one over the other change by at most the factor e^epsilon. All that is"
+        f"{told} **epsilon {shown_epsilon(campaign)}** in total (an upper bound, delta 0). Whatever two records are compared,"
+        " the odds that an observer of one report gives to one over the other change by at most the factor e^epsilon. All that is"
         " published is computed from the reports, and from what is public anyway, and costs no further privacy."
     )
     limits = (
@@ -190,7 +197,7 @@ def _accuracy(publication: Publication) -> list[str]:
         if publication.settings.structure == "calibrated"
         else "by which a clique's joint was moved to agree with its neighbour"
     )
-    lead = "Nobody holds the true answers, so this is what the noise and the fit say. Frequencies of single attributes:"
+    lead = "This is what the noise and the fit say; true answers were not used. Frequencies of single attributes:"
     fit = f"Largest misfit: {misfit:.4f}, the average variant distance (0: none, 1: complete) {means}."
     return [lead, _table(head, rows), fit, *_independence(publication)]
 

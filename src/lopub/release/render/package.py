@@ -140,14 +140,17 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     bounds = [_number(name, description="Of the 95 % interval.") for name in ("low", "high")]
     made = _number("synthetic", constraints=share, description="Share in the first synthetic table.")
     spoken = _number("n_reports", constraints={"required": True, "minimum": 0}, description="Reports that speak of it.")
-    among = _number("among_asked", constraints=share, description="Share among those to whom the question applied.")
+    among = [
+        _number("among_asked", constraints=share, description="Share among those to whom the question applied."),
+        *(_number(f"among_asked_{end}", constraints=share, description="Of its 95 % interval.") for end in ("low", "high")),
+    ]
     fate = _text("edge", constraints={"required": True, "enum": ["yes", "no", "dropped"]})
     measured = [_number("strength", description="In nats."), _number("mutual_information", description="In nats.")]
     counts = [_number(name) for name in ("observed", "predicted", "standard_deviation", "deviation")]
     return {
         "marginals": (
             "Estimated share of every answer",
-            [one, value, *figures, *bounds, made, spoken, among],
+            [one, value, *figures, *bounds, made, spoken, *among],
         ),
         "pairs": ("Estimated share of every pair of answers", [first, second, *values, *figures]),
         "dependence": ("How pairs of attributes depend on each other", [first, second, _text("measure"), *measured, fate]),
@@ -160,7 +163,7 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
 def _finding_fields(first: Field, second: Field) -> list[Field]:
     stated = _text("stated", constraints={"required": True, "enum": ["yes", "no"]})
     parts = [_text(f"{part}{end}") for part in ("group", "answer") for end in ("_attribute", "")]
-    shares = [_number(f"{place}{end}") for place in ("within", "outside") for end in ("", "_low", "_high")]
+    shares = [_number(f"{place}{end}") for place in ("within", "outside", "difference") for end in ("", "_low", "_high")]
     return [first, second, _number("gain", description="In nats."), stated, *parts, *shares]
 
 

@@ -17,8 +17,8 @@ from lopub.contract.wording import Wording
 from lopub.inference.contrasts import AnswerSplit, has_order, n_answers
 from lopub.inference.joint import JointDistribution, interval
 from lopub.pages.templating import said_in
+from lopub.release.asked import AskedShare
 from lopub.release.numbers import Statistic, shown_form
-from lopub.release.render.tables import among_asked
 from lopub.release.stages import Publication
 
 TURNING = {"R", "AL", "AN", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
@@ -27,8 +27,10 @@ MOST_LISTED = 12
 """Answers of a question that are shown at once; the others are a click away."""
 MOST_FOLDED = 500
 """Answers that are on the page at all; the file has all."""
-MOST_COLUMNS = 120
-"""Of a histogram."""
+LEAST_COLUMNS, MOST_COLUMNS = 10, 120
+"""Of a histogram; fewer answers are bars with their numbers beside them."""
+TOPS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)
+"""What the top of a histogram may stand for."""
 COMPARED = {
     "equals": "“%s” is “%s”",
     "oneOf": "“%s” is one of “%s”",
@@ -65,8 +67,16 @@ class AnswerShown:
     low: float | None
     high: float | None
     synthetic: float
-    among_asked: float | None
+    asked: AskedShare | None
     """Its share among those to whom the question applied; None where it was asked of all."""
+
+    @property
+    def figure(self) -> tuple[float, float | None, float | None]:
+        """What is shown first, with its interval: the share of those asked, which is that of all people where all were."""
+        if self.asked is None:
+            return self.share, self.low, self.high
+        low, high = (None if np.isnan(end) else end for end in (self.asked.low, self.asked.high))
+        return self.asked.value, low, high
 
 
 @dataclass(frozen=True)
@@ -103,8 +113,10 @@ class QuestionShown:
 
     @property
     def most(self) -> float:
-        """What the longest bar stands for: the top of the highest interval."""
-        return max((one.share if one.high is None else max(one.high, one.share) for one in self.columns), default=0.0) or 1.0
+        """What the longest bar stands for: the top of the highest interval; of columns, the next round share."""
+        figures = (one.figure for one in self.columns)
+        highest = max((value if high is None else max(high, value) for value, _, high in figures), default=0.0) or 1.0
+        return next((top for top in TOPS if top >= highest), highest) if self.kind == "histogram" else highest
 
     @property
     def shown(self) -> tuple[AnswerShown, ...]:
@@ -139,7 +151,7 @@ class QuestionShown:
     def has_lead(self) -> bool:
         """Whether the interval of the most frequent answer lies above those of all others."""
         first = self.leading
-        others = [one for one in self.answers if one.is_answer and one is not first]
+        others = [one for one in self.columns if one is not first]
         return first is not None and all(
             first.low is not None and one.high is not None and first.low > one.high for one in others
         )
@@ -165,6 +177,16 @@ class Spoken:
     def titles(self, names: Sequence[str]) -> list[str]:
         """Of some attributes."""
         return [self.title(name) for name in names]
+
+    def short_titles(self, names: Sequence[str]) -> list[str]:
+        """Of some attributes, for pictures: an option of a list by itself, without the list, where no other is called so."""
+        whole = self.titles(names)
+        attributes = [self.campaign.domain[name] for name in names]
+        short = [
+            self.wording.label(one.of_list, one.value) if isinstance(one, ListOption) else title
+            for one, title in zip(attributes, whole, strict=True)
+        ]
+        return [one if short.count(one) == 1 else title for one, title in zip(short, whole, strict=True)]
 
     def described(self, split: AnswerSplit) -> str:
         """Some answers of an attribute in words: one of them, or all from one on."""
@@ -240,11 +262,15 @@ class Questionnaire(Spoken):
     def _marginals(self) -> Mapping[str, JointDistribution]:
         return dict(zip(self.publication.names, self.publication.marginals, strict=True))
 
+    @cached_property
+    def _asked(self) -> Mapping[tuple[str, str], AskedShare]:
+        return {(one.attribute, one.text): one for one in self.publication.asked_shares}
+
     def _shown(self, asked: Asked) -> QuestionShown:
         is_list = isinstance(asked, TickList)
         fit = self._marginals[asked.options[0].name if isinstance(asked, TickList) else asked.name].fit
         statistics = tuple(_statistic(row) for row in self.publication.statistics if row.attribute == asked.name)
-        drawn = isinstance(asked, Attribute) and has_order(asked) and 2 < n_answers(asked) <= MOST_COLUMNS
+        drawn = isinstance(asked, Attribute) and has_order(asked) and LEAST_COLUMNS <= n_answers(asked) <= MOST_COLUMNS
         return QuestionShown(
             name=asked.name,
             title=self.wording.title_of(asked),
@@ -266,7 +292,7 @@ class Questionnaire(Spoken):
         rows = zip(marginal.rows(), synthetic.tolist(), strict=True)
         n = n_answers(attribute)
         return [
-            self._answer(attribute, values[0], place < n, probability, error, made)
+            self._answer(attribute, values[0], place < n, probability, error, made, self._asked.get((attribute.name, values[0])))
             for place, ((values, probability, error), made) in enumerate(rows)
         ]
 
@@ -278,16 +304,18 @@ class Questionnaire(Spoken):
         found = []
         for name, at, text, is_answer in wanted:
             made = self.publication.synthetic.counts((name,)) / len(self.publication.synthetic)
-            _, probability, error = self._marginals[name].rows()[at]
-            found.append(self._answer(ticks, text, is_answer, probability, error, float(made[at])))
+            (said,), probability, error = self._marginals[name].rows()[at]
+            asked = self._asked.get((name, said))
+            found.append(self._answer(ticks, text, is_answer, probability, error, float(made[at]), asked))
         return found
 
-    def _answer(self, asked: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float) -> AnswerShown:
-        label, language = self.spoken(asked, text)
+    def _answer(
+        self, question: Asked, text: str, is_answer: bool, share: float, error: float, synthetic: float, asked: AskedShare | None
+    ) -> AnswerShown:
+        label, language = self.spoken(question, text)
         low, high = (None, None) if np.isnan(error) else interval(share, error)
         value = "" if text == label or (not language and text in WORDS) else text
-        among = among_asked(self._marginals[asked.name], text) if isinstance(asked, Attribute) and is_answer else np.nan
-        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic, None if np.isnan(among) else among)
+        return AnswerShown(label, language, value, is_answer, share, low, high, synthetic, asked)
 
 
 def isolated(text: str) -> str:

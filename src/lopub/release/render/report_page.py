@@ -15,12 +15,12 @@ import numpy as np
 from lopub.contract.domain import Pair
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.wording import Wording
-from lopub.inference.ratios import Estimate
 from lopub.pages import plots
 from lopub.pages.templating import page_language, rendered, said_in
-from lopub.release.findings import FALSE_STATEMENTS, Dependence
+from lopub.release.findings import FALSE_STATEMENTS
 from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
 from lopub.release.render.rounds import ROUNDS, RoundsPage, TrendShown
+from lopub.release.render.together import Company, FindingShown, company_of, finding_shown
 from lopub.release.render.wording import publication_days
 from lopub.release.stages import Publication
 from lopub.release.summary import Concerns, concerns_of, independent_pairs, summary, why_without_strength
@@ -30,6 +30,8 @@ N_SAMPLED = 20
 """Synthetic records that are shown."""
 N_LISTED = 30
 """Dependences, edges or cliques that a list names before it points to the file."""
+N_UNRELATED = 300
+"""Unrelated pairs that are named before that."""
 N_FIRST = 5
 """Frequent answers that stand on the first page."""
 MOST_QUESTIONS = 200
@@ -71,7 +73,7 @@ HEAT = "Heat map of the mutual information of dependent questions; the numbers a
 NETWORK = "Network of dependent questions; they are listed above and in estimates/dependence.csv"
 FIT = "Observed against predicted counts; the numbers are in estimates/fit.csv"
 IN_WORDS = tuple(sorted(kind.in_words for kind in Mechanism.known.values() if kind.in_words))
-FATES = ("kept", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
+FATES = ("kept", "kept, and stated above", "left out by the cell cap", "publicly known", "by the questionnaire", "assumed")
 OWN_TEXTS = (*IN_WORDS, *FATES, *FIT_LABELS, HEAT, NETWORK, FIT, *(said for _, said in (*FILES, *ROUNDS_FILES, COUNTS_FILE)))
 """What is said here and not in the template; words/ has it in other languages."""
 
@@ -81,29 +83,6 @@ def report_html(publication: Publication) -> bytes:
     as there are any, else in the campaign's language and in English."""
     language = page_language([publication.settings.language] if publication.settings.language else [])
     return rendered("report.html", TEMPLATES, language, page=ReportPage(publication, language))
-
-
-@dataclass(frozen=True)
-class FindingShown:
-    """A dependence in words: an answer, a group, and how often that group and all others give it."""
-
-    first: str
-    second: str
-    gain: float
-    is_stated: bool
-    answer: str = ""
-    answered: str = ""
-    """The question that has the answer."""
-    group: str = ""
-    grouped: str = ""
-    """The question that makes the group."""
-    within: Estimate | None = None
-    outside: Estimate | None = None
-
-    @property
-    def is_more(self) -> bool:
-        """Whether the group gives the answer more often."""
-        return self.within is not None and self.outside is not None and self.within.value > self.outside.value
 
 
 @dataclass(frozen=True)
@@ -202,11 +181,6 @@ class ReportPage:
         return any((question.n_reports or 0) < self.publication.n_reports for question in self.questions)
 
     @property
-    def has_codes(self) -> bool:
-        """Whether an answer is called otherwise in the files."""
-        return any(answer.value for question in self.questions for answer in question.answers)
-
-    @property
     def n_left_out(self) -> int:
         """Questions that only the file has."""
         return len(self.asked.questions) - len(self.questions)
@@ -223,17 +197,22 @@ class ReportPage:
     @cached_property
     def findings(self) -> list[FindingShown]:
         """All that are stated, surest first."""
-        return [self._finding(one) for one in self.publication.findings.stated]
+        return [finding_shown(self.asked, one) for one in self.publication.findings.stated]
 
     @cached_property
     def unsure(self) -> list[FindingShown]:
         """Dependences that the model has and that are not sure enough to be stated."""
-        return [self._finding(one) for one in self.publication.findings.every if not one.is_stated]
+        return [finding_shown(self.asked, one) for one in self.publication.findings.every if not one.is_stated]
+
+    @cached_property
+    def company(self) -> dict[str, Company]:
+        """Of every question that was found to go together with another: with which."""
+        return company_of(self.asked, self.publication.findings.every)
 
     @property
-    def half_width_digits(self) -> str:
-        """In percentage points."""
-        return f"{100 * self.figures['support']['median_half_width']:.1f}"
+    def has_lists(self) -> bool:
+        """Whether things on a list count as questions where pairs are counted."""
+        return len(self.publication.names) > len(self.asked.questions)
 
     @property
     def fits(self) -> bool:
@@ -244,24 +223,6 @@ class ReportPage:
     def false_share(self) -> float:
         """Bound on the share of findings that are chance."""
         return FALSE_STATEMENTS
-
-    def _finding(self, one: Dependence) -> FindingShown:
-        first, second = self.asked.titles(one.names)
-        if (contrast := one.contrast) is None:
-            return FindingShown(first, second, one.gain, one.is_stated)
-        group, answer = contrast.group, contrast.answer
-        return FindingShown(
-            first,
-            second,
-            one.gain,
-            one.is_stated,
-            answer=self.asked.described(answer),
-            answered=self.asked.title(answer.attribute.name),
-            group=self.asked.described(group),
-            grouped=self.asked.title(group.attribute.name),
-            within=contrast.within,
-            outside=contrast.outside,
-        )
 
     @cached_property
     def _drawn(self) -> list[int]:
@@ -290,7 +251,7 @@ class ReportPage:
                 values[place[a], place[b]] = values[place[b], place[a]] = publication.pairs[a, b].mutual_information()
         if np.isnan(values).all():
             return ""
-        labels = self.asked.titles([publication.names[position] for position in self._drawn])
+        labels = self.asked.short_titles([publication.names[position] for position in self._drawn])
         return plots.heat_map(values, labels, name="heat", description=self._say(HEAT), scale="nats")
 
     @cached_property
@@ -311,7 +272,7 @@ class ReportPage:
             and {a, b} <= place.keys()
             and frozenset((publication.names[a], publication.names[b])) not in stated
         }
-        labels = self.asked.titles([publication.names[position] for position in joined])
+        labels = self.asked.short_titles([publication.names[position] for position in joined])
         unsure = faint if publication.findings.least is not None else set()
         return plots.graph(labels, kept, faint=unsure, name="graph", description=self._say(NETWORK))
 
@@ -329,7 +290,11 @@ class ReportPage:
         """What became of it, or why it is there without having been looked for."""
         if edge in self.publication.dropped:
             return "left out by the cell cap"
-        return "kept" if edge in self.publication.graph.strengths else why_without_strength(self.publication, edge)
+        if edge not in self.publication.graph.strengths:
+            return why_without_strength(self.publication, edge)
+        names = {self.publication.names[position] for position in edge}
+        is_stated = any(names == set(one.names) for one in self.publication.findings.stated)
+        return "kept, and stated above" if is_stated else "kept"
 
     @property
     def cliques(self) -> Iterator[tuple[str, str, int, float]]:
@@ -372,7 +337,7 @@ class ReportPage:
     @property
     def independent(self) -> list[str]:
         """Pairs for which independence would have done as well."""
-        return [" – ".join(map(isolated, self.asked.titles(pair))) for pair in independent_pairs(self.publication)[:N_LISTED]]
+        return [" – ".join(map(isolated, self.asked.titles(pair))) for pair in independent_pairs(self.publication)[:N_UNRELATED]]
 
     @property
     def record_columns(self) -> list[tuple[str, str]]:

@@ -82,25 +82,18 @@ def _exact(value: float) -> str:
 
 
 def _marginals(publication: Publication) -> bytes:
-    """One row an answer: its share, standard error, 95 % interval, and share in the synthetic table."""
+    """One row an answer: its share, standard error, 95 % interval, share in the synthetic table, and of a question that was asked
+    of some only, the share among these with its interval."""
     rows = []
+    asked = {(one.attribute, one.text): [one.value, one.low, one.high] for one in publication.asked_shares}
     for marginal in publication.marginals:
         synthetic = publication.synthetic.counts(marginal.names) / len(publication.synthetic)
         for (values, probability, error), made in zip(marginal.rows(), synthetic.tolist(), strict=True):
             low, high = interval(probability, error) if not np.isnan(error) else (np.nan, np.nan)
-            among = among_asked(marginal, values[0])
-            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports, among])
-    head = ["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports", "among_asked"]
-    return _csv(head, rows)
-
-
-def among_asked(marginal: JointDistribution, text: str) -> float:
-    """The share of an answer among those to whom the question applied; NaN where that is everybody, or nobody."""
-    attribute = marginal.attributes[0]
-    absent = attribute.not_applicable_index
-    if absent is None or text == attribute.texts[absent] or not marginal.probabilities[absent] < 1:
-        return float("nan")
-    return float(marginal.probabilities[attribute.texts.index(text)] / (1 - marginal.probabilities[absent]))
+            among = asked.get((marginal.names[0], values[0]), [np.nan] * 3)
+            rows.append([*marginal.names, *values, probability, error, low, high, made, marginal.fit.n_reports, *among])
+    head = ["attribute", "value", "probability", "standard_error", "low", "high", "synthetic", "n_reports"]
+    return _csv([*head, "among_asked", "among_asked_low", "among_asked_high"], rows)
 
 
 def _pairs(joints: Iterable[JointDistribution]) -> bytes:
@@ -127,16 +120,17 @@ def _dependence(publication: Publication) -> bytes:
 
 def _findings(publication: Publication) -> bytes:
     """One row per dependence that was found in the reports, surest first: whether it is stated, and its contrast, which says how
-    often those of a group (texts of an attribute's answers, as JSON) give an answer, and how often all others do."""
+    often those of a group (texts of an attribute's answers, as JSON) give an answer, how often all others do, and how far these
+    are apart."""
     head = ["attribute_1", "attribute_2", "gain", "stated", "group_attribute", "group", "answer_attribute", "answer"]
-    head += [f"{place}{end}" for place in ("within", "outside") for end in ("", "_low", "_high")]
+    head += [f"{place}{end}" for place in ("within", "outside", "difference") for end in ("", "_low", "_high")]
     rows: list[list[Any]] = []
     for one in publication.findings.every:
         row: list[Any] = [*one.names, one.gain, "yes" if one.is_stated else "no"]
         if (contrast := one.contrast) is not None:
             for split in (contrast.group, contrast.answer):
                 row += [split.attribute.name, json.dumps(split.texts, ensure_ascii=False)]
-            for estimate in (contrast.within, contrast.outside):
+            for estimate in (contrast.within, contrast.outside, contrast.difference):
                 row += [estimate.value, estimate.low, estimate.high]
         rows.append(row + [""] * (len(head) - len(row)))
     return _csv(head, rows)

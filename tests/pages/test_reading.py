@@ -1,0 +1,159 @@
+"""What somebody who is no statistician asks of the page: is it real, how many of those asked, with what does it go together."""
+
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lopub import Boolean, CampaignRequest, Categorical, Dataset, Domain, Publication, Terms, make_campaign, publish, simulate
+from lopub.collection.origin import Origin
+from lopub.contract.fields import domain_of
+from lopub.contract.wording import Wording
+from lopub.pages import plots
+from lopub.release.render.card import model_card
+from lopub.release.render.questions import Questionnaire, Spoken
+from lopub.release.render.report_page import report_html
+from lopub.release.render.together import company_of
+from questionnaires import DOMAIN, people
+
+REHEARSAL = {
+    "en": (
+        "This is a rehearsal with simulated reports",
+        "nothing protects them from whoever has it",
+        "as a rehearsal, never as a survey",
+        "Each report would protect its owner",
+    ),
+    "de": (
+        "Dies ist eine Probe mit simulierten Meldungen",
+        "so schützt sie nichts vor dem, der diese Tabelle hat",
+        "als Probe, nie als Umfrage",
+        "Jede Meldung würde ihren Absender",
+    ),
+}
+REAL = {
+    "en": ("Each report protects its owner", "one of each device that took part", "reveals no more about anybody"),
+    "de": ("Jede Meldung schützt ihren Absender", "je eine von jedem Gerät", "verrät über niemanden mehr"),
+}
+
+
+@pytest.fixture(scope="module")
+def publication() -> Publication:
+    """Of a questionnaire with conditions and a list."""
+    terms = Terms(name="survey", title="Survey", description="The town asked everybody.", licence="CC-BY-4.0")
+    return publish(simulate(people(6000), make_campaign(DOMAIN, terms, CampaignRequest(epsilon=8)), seed=1), rows=200)
+
+
+def shown(publication: Publication, language: str = "en", *, is_simulated: bool = True) -> str:
+    """The page's text in a language, without its tags."""
+    settings = replace(publication.settings, language=language)
+    page = report_html(replace(publication, settings=settings, origin=Origin(is_simulated, 3))).decode()
+    return " ".join(re.sub(r"<[^>]+>", "", page[page.index("<body") :]).split())
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_rehearsal_says_so_once_and_promises_nothing(publication: Publication, language: str):
+    page = shown(publication, language)
+    assert [page.count(said) for said in REHEARSAL[language]] == [1] * 4
+    assert [said for said in REAL[language] if said in page] == []
+    assert page.index(REHEARSAL[language][0]) < page.index("The town asked everybody.")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_what_is_real_is_called_no_rehearsal(publication: Publication, language: str):
+    page = shown(publication, language, is_simulated=False)
+    assert [said for said in REHEARSAL[language] if said in page] == []
+    assert all(said in page for said in REAL[language])
+    assert not re.search(r"rehears|\bProbe\b", page)
+
+
+def test_the_card_of_a_rehearsal_promises_nothing(publication: Publication):
+    real = model_card(replace(publication, origin=Origin()))
+    assert "Every report was randomized on its owner's device" in real and "rehearsal" not in real
+    made = model_card(publication)
+    assert "This is a rehearsal" in made and "Every report was randomized" not in made and "none was ever seen" not in made
+
+
+def test_epsilon_is_told_as_how_sure_somebody_can_become(publication: Publication):
+    assert "can become 99.97 % sure at most" in shown(publication).replace("&nbsp;", " ")
+    assert "epsilon 8." in shown(publication)  # not 8.000, which is eight thousand in German
+
+
+def test_of_those_asked_comes_first_with_its_interval_and_stands_in_a_file(publication: Publication, tmp_path: Path):
+    publication.save(tmp_path / "p")
+    with open(tmp_path / "p" / "estimates" / "marginals.csv", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["attribute"] in ("hours", "title") and row["among_asked"]]
+    page = (tmp_path / "p" / "report.html").read_text()
+    assert len(rows) == 5
+    for row in rows:
+        value, low, high = (row[f"among_asked{end}"] for end in ("", "_low", "_high"))
+        assert float(low) < float(value) < float(high)
+        first = page.index(f'<strong><data value="{value}">')
+        assert page.index(f'<data value="{low}">') < page.index(f'<data value="{high}">') < page.index(row["probability"], first)
+    assert repr(Publication.load(tmp_path / "p").asked_shares) == repr(publication.asked_shares)
+
+
+def test_the_truth_is_within_the_interval_of_those_asked(publication: Publication):
+    """By six standard errors, which are three half widths."""
+    codes = people(6000).codes
+    place = DOMAIN.names.index("hours")
+    asked = codes[codes[:, place] < 3, place]
+    for code, one in enumerate([one for one in publication.asked_shares if one.attribute == "hours"]):
+        assert abs((asked == code).mean() - one.value) < 3 * max(one.high - one.value, one.value - one.low)
+
+
+def test_under_each_question_stands_what_goes_together_with_it(publication: Publication):
+    page = report_html(publication).decode()
+    company = company_of(Questionnaire.of(publication, "en"), publication.findings.every)
+    for number, one in enumerate(publication.findings.stated, 1):
+        assert f'<li id="finding-{number}">' in page and f'<a href="#finding-{number}">' in page
+        for name in one.names:
+            assert number in [own for _, own in company[name.split("/")[0]].sure]
+    for weak in publication.findings.every[len(publication.findings.stated) :]:
+        assert weak.is_stated or company[weak.names[0].split("/")[0]].unsure
+    questions = page[page.index('id="questions"') : page.index('id="dependence"')]
+    assert questions.count('<p class="company">') == len(DOMAIN.questions)
+
+
+def test_a_difference_is_said_and_its_bounds_hold_those_of_both_shares(publication: Publication):
+    page = shown(publication)
+    assert publication.findings.stated
+    for one in publication.findings.stated:
+        contrast = one.contrast
+        assert contrast is not None
+        found = contrast.difference
+        assert found.value == contrast.within.value - contrast.outside.value
+        assert found.low == contrast.within.low - contrast.outside.high < found.value
+        assert found.high == contrast.within.high - contrast.outside.low > found.value
+        low, high = sorted(abs(end) for end in (found.low, found.high))
+        word = "more" if found.value > 0 else "fewer"
+        said = f"That is {100 * abs(found.value):.1f} percentage points {word} ({100 * low:.1f}–{100 * high:.1f})."
+        assert said in page
+
+
+def test_a_headline_says_how_many_people_that_is(publication: Publication):
+    job = next(marginal for marginal in publication.marginals if marginal.names == ("job",)).probabilities[1]
+    assert f"about {round(job * 60) * 100:,} of the 6,000" in shown(publication)
+    assert f"etwa {round(job * 60) * 100:,}".replace(",", ".") in shown(publication, "de")
+
+
+def test_pictures_call_a_thing_on_a_list_by_itself_unless_another_is_called_so():
+    reads = next(one for one in DOMAIN.questions if one.name == "reads")
+    made = make_campaign(domain_of((reads, Boolean(name="books"))), Terms(name="t"), CampaignRequest(epsilon=8))
+    asked = Spoken(made, Wording.of(made, ()), "en")
+    assert asked.short_titles(["reads/books", "reads/papers", "books"]) == ["reads: books", "papers", "books"]
+
+
+def test_a_small_heat_map_fits_a_phone_and_a_large_one_is_scrolled():
+    for n, is_wide in ((16, False), (60, True)):
+        drawn = plots.heat_map(np.eye(n), [f"question {i}" for i in range(n)], name="h", description="d", scale="nats")
+        assert ("min-width" in drawn) is is_wide
+
+
+def test_few_ordered_answers_are_bars_with_their_numbers_beside_them():
+    domain = Domain((Categorical(name="health", values=("bad", "fair", "good"), is_ordered=True),))
+    table = Dataset(domain, np.random.default_rng(1).integers(0, 3, (300, 1)).astype(np.uint16))
+    page = report_html(publish(simulate(table, make_campaign(domain, Terms(name="t"), CampaignRequest(epsilon=8)), seed=1)))
+    assert b'class="hist"' not in page and page.count(b'class="track"') == 3

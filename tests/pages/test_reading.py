@@ -22,7 +22,7 @@ from questionnaires import DOMAIN, people
 REHEARSAL = {
     "en": (
         "This is a rehearsal with simulated reports",
-        "nothing protects them from whoever has it",
+        "nothing protects them from whoever has that table",
         "as a rehearsal, never as a survey",
         "Each report would protect its owner",
     ),

@@ -208,7 +208,11 @@ def test_what_is_missing_is_said_where_it_is_missing(person: Visitor, proxy: Pro
           [e.querySelector('legend').textContent, e.querySelector('.error').textContent])""")
     )
     assert wrong["Where?"] == wrong["Pay?"] == "Please answer this question."
-    assert wrong["Rooms?"] == wrong["Owns?"] == "This answer cannot be used; please look at it again."
+    assert wrong["Rooms?"] == "This answer cannot be used. A whole number from 1 to 40."
+    assert wrong["Owns?"] == "This answer cannot be used. Tick at most 2."
+    person.answer({"Pay?": "-1"}).press("form button.main")
+    errors = person.run("return [...document.querySelectorAll('fieldset.wrong .error')].map((e) => e.textContent)")
+    assert "This answer cannot be used. A number from 0." in errors
     assert "Health?" not in wrong and "A job?" not in wrong
     assert person.run("return document.activeElement.closest('fieldset').querySelector('legend').textContent") == "Where?"
     assert not [request for request in proxy.requests if request.startswith(b"POST")]
@@ -614,6 +618,12 @@ def test_without_a_generator_nothing_is_asked(person: Visitor, proxy: Proxy, cam
     assert "no secure source of randomness" in person.open(page_of(proxy, campaigns["small"])).text(".told")
 
 
+@pytest.mark.parametrize("how", [(404, {}, b""), (200, {"Content-Type": "text/javascript"}, b"lopub = {}")])
+def test_a_client_that_does_not_come_is_one_sentence(person: Visitor, proxy: Proxy, campaigns: Campaigns, how: Any):
+    proxy.instead = lambda method, path: how if path.endswith("lopub.js") else None
+    assert person.open(page_of(proxy, campaigns["small"])).text(".told").startswith("A part of this page could not be loaded")
+
+
 def test_an_unknown_campaign_is_one_sentence(person: Visitor, proxy: Proxy):
     person.driver.get(f"{proxy.address}/c/{'0' * 64}")
     assert "There is no such campaign." in person.text()
@@ -726,6 +736,7 @@ def test_the_first_paint_does_not_wait_for_a_script(person: Visitor, proxy: Prox
     proxy.instead = lambda method, path: (500, {}, b"") if path.endswith(".js") else None
     person.driver.get(page_of(proxy, campaigns["kinds"]))
     assert person.text("h1") == "All kinds" and "Why it is asked." in person.text()
+    assert "a part of the page could not be loaded: nothing is asked" in person.text(".told")
     frames = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
     person.driver.execute_async_script(frames)
     assert [entry["name"] for entry in person.run("return performance.getEntriesByType('paint')")]

@@ -329,7 +329,8 @@ function copyFields(from: Element, to: Element): void {
 }
 
 async function start(main: HTMLElement): Promise<void> {
-  const words = wordsIn(chosenLanguage(navigator.languages, ["en", "de"])), said = main.querySelector(".told") ?? main.appendChild(h("p", { class: "told", role: "status" }));
+  const language = chosenLanguage(navigator.languages, ["en", "de"]), words = wordsIn(language), said = main.querySelector<HTMLElement>(".told")!;
+  said.lang = language;
   said.replaceChildren(words.loading);
   try {
     const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw, await clientOf(campaign));

@@ -15,7 +15,7 @@ export const collectorUrl = collector && new URL(collector, document.baseURI).hr
 
 /** Why there are no questions to show; the words for it are the page's. */
 export class Unavailable extends Error {
-  constructor(readonly why: "noCrypto" | "unreachable" | "changed" | "unreadable") {
+  constructor(readonly why: "noCrypto" | "noPart" | "unreachable" | "changed" | "unreadable") {
     super(why);
   }
 }
@@ -40,7 +40,8 @@ async function bytesOf(url: string): Promise<Uint8Array> {
 }
 
 export async function loaded(): Promise<{ campaign: Campaign; raw: Raw }> {
-  if (typeof globalThis.crypto?.getRandomValues !== "function" || typeof lopub === "undefined") throw new Unavailable("noCrypto");
+  if (typeof lopub === "undefined") throw new Unavailable("noPart");
+  if (typeof globalThis.crypto?.getRandomValues !== "function") throw new Unavailable("noCrypto");
   const bytes = await bytesOf(questions);
   try {
     return { campaign: await lopub.Campaign.load(bytes, { expectedId: campaignId }), raw: JSON.parse(new TextDecoder().decode(bytes)) };

@@ -95,6 +95,7 @@ def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';")
     assert "unsafe" not in policy and "*" not in policy and "form-action 'none'" in policy
     assert page.headers["referrer-policy"] == "no-referrer" and "set-cookie" not in page.headers
+    assert page.headers["cache-control"] == "no-store"  # nothing of it is shown again as it was left
     for name in ("page.js", "page.css", "lopub.js"):
         found = collector.ask("GET", f"/c/{name}")
         assert found.status == 200 and name in page.body.decode()

@@ -206,19 +206,18 @@ class Page {
     if (isPreview) return;
     button.disabled = true;
     this.main.dataset.stage = "agreed";
-    await memory.set([slot], "agreed");
+    await memory.set({ [slot]: "agreed" });
     status.textContent = words.sending;
     try {
       await this.client.send(collectorUrl, { patience: PATIENCE });
-      await memory.set([slot], "sent");
+      await memory.set({ [slot]: "sent" });
       this.showReport();
     } catch (error) {
       const isLater = error instanceof lopub.TryLater;
+      if (!isLater) await memory.set({ [slot]: "", ...closing(error) });
       status.textContent = isLater ? words.waiting : this.sentence(error);
       button.disabled = false;
       if (isLater) this.later(() => void this.send());
-      else await memory.set([slot], "");
-      if (isClosing(error)) await memory.set(["campaign"], "closed");
     }
   }
 
@@ -268,25 +267,25 @@ class Page {
   private async withdraw(): Promise<void> {
     clearTimeout(this.retry);
     const { words, status, memory, client } = this, button = this.main.querySelector<HTMLButtonElement>("button.withdraw.own"), reports = await client.reports();
-    const meant = this.isWished(reports) ? reports.filter(({ slot }) => memory.of(slot) === "withdrawing") : reports, slots = meant.map(({ slot }) => slot), before = slots.map((slot) => memory.of(slot));
+    const meant = this.isWished(reports) ? reports.filter(({ slot }) => memory.of(slot) === "withdrawing") : reports, wish = (progress: Progress): Record<string, Progress> => Object.fromEntries(meant.map(({ slot }) => [slot, progress]));
+    const before = Object.fromEntries(meant.map(({ slot }) => [slot, this.isWished(reports) ? "sent" : memory.of(slot)]));
     if (button) button.disabled = true;
     if (this.report && this.progress === "sent") this.main.dataset.stage = "withdrawing";
     status.textContent = words.withdrawing;
-    await memory.set(slots, "withdrawing");
+    await memory.set(wish("withdrawing"));
     try {
       if (meant.length === reports.length) await client.withdraw(collectorUrl, { patience: PATIENCE });
       else for (const { id } of meant) if ((await forget(base64url(id))) !== 204) throw new lopub.TryLater("");
-      await memory.set(slots, "withdrawn");
+      await memory.set(wish("withdrawn"));
       if (this.report) return this.showReport();
       button?.remove();
       status.textContent = words.withdrawn;
     } catch (error) {
       const isLater = error instanceof lopub.TryLater;
+      if (!isLater) await memory.set({ ...before, ...closing(error) });
       status.textContent = isLater ? words.notWithdrawnYet : this.sentence(error);
       if (button) button.disabled = false;
       if (isLater) this.later(() => void this.withdraw());
-      else for (const [i, slot] of slots.entries()) await memory.set([slot], before[i] === "withdrawing" ? "sent" : before[i]);
-      if (isClosing(error)) await memory.set(["campaign"], "closed");
     }
   }
 
@@ -314,6 +313,7 @@ class Page {
 }
 
 const isClosing = (error: unknown): boolean => error instanceof lopub.CollectorError && error.message.includes("(409)");
+const closing = (error: unknown): Record<string, Progress> => (isClosing(error) ? { campaign: "closed" } : {});
 const alerting = (sentence: string): HTMLElement => h("p", { class: "alert", role: "alert" }, sentence);
 
 /** What was answered in one language, in another: the same fields in the same order. What was searched for is not an answer. */

@@ -97,8 +97,7 @@ export class Memory {
     return this.known[slot] ?? "";
   }
 
-  async set(slots: readonly (number | "campaign")[], progress: Progress): Promise<void> {
-    const told = Object.fromEntries(slots.map((slot) => [slot, progress]));
+  async set(told: Readonly<Record<string, Progress>>): Promise<void> {
     this.known = { ...this.known, ...told };
     try {
       await this.store.change(campaignId, (state) => ({ ...state, kept: new TextEncoder().encode(JSON.stringify({ ...spelt(state.kept), ...told })) }));

@@ -23,7 +23,7 @@ def page_routes(collector: Collector) -> list[Route]:
         if campaign_id in assets():
             return _asset(campaign_id, request)
         try:
-            entry = await collector.entry(campaign_id)
+            entry = await collector.entry(campaign_id, anew=True)  # nobody is to answer for a campaign that was closed meanwhile
         except LopubError as error:
             problem = problem_of(error)
             collector.metrics.told(problem.kind.slug)

@@ -261,7 +261,7 @@ def test_what_a_report_names_is_what_it_names(person: Visitor, proxy: Proxy, cam
     report = Report.from_bytes(person.open(page_of(proxy, campaign)).answer(BOTH).draw(), campaign)
     squares = person.run("return [...document.querySelectorAll('.goes td .cell')].map((e) => e.classList.contains('hit'))")
     bits = [bool(report.payload[i >> 3] >> (i & 7) & 1) for i in range(6)]
-    assert squares == bits
+    assert squares == bits and "Rows: “Smoke?”; columns: “City?”." in person.text(".goes")
     own = person.run("return [...document.querySelectorAll('.goes td .cell')].findIndex((e) => e.classList.contains('own'))")
     assert own == 4  # smoker, Oslo: the last attribute is the fastest
     weights = [math.e if bit else 1 for bit in bits]

@@ -346,8 +346,14 @@ def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
     ("tried", "said"),
     [
         ("new lopub.Client(campaign, { epsiloncap: 1 })", "TypeError: there is no option 'epsiloncap'"),
-        ("new lopub.Client(campaign).encode(null)", "DomainError: a record is an object, question: answer"),
-        ("new lopub.Client(campaign).encode('a')", "DomainError: a record is an object, question: answer"),
+        (
+            "new lopub.Client(campaign, { respondent: 'wrong' }).encode(null)",
+            "DomainError: a record is an object, question: answer",
+        ),
+        (
+            "new lopub.Client(campaign, { respondent: 'wrong' }).encode('a')",
+            "DomainError: a record is an object, question: answer",
+        ),
         ("lopub.Campaign.fromBytes('x')", "TypeError: a campaign is a Uint8Array"),
         ("lopub.Campaign.load([123])", "TypeError: a campaign is a Uint8Array"),
     ],

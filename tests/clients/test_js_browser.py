@@ -340,3 +340,25 @@ def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
         browser, LOAD + "return new lopub.Client(campaign, { epsilonCap: 1.5 })", f"{collector[0]}/campaigns/{CAMPAIGN.id}"
     )
     assert said["error"].startswith("EpsilonTooHigh")
+
+
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        ("new lopub.Client(campaign, { epsiloncap: 1 })", "TypeError: there is no option 'epsiloncap'"),
+        (
+            "new lopub.Client(campaign, { respondent: 'wrong' }).encode(null)",
+            "DomainError: a record is an object, question: answer",
+        ),
+        (
+            "new lopub.Client(campaign, { respondent: 'wrong' }).encode('a')",
+            "DomainError: a record is an object, question: answer",
+        ),
+        ("lopub.Campaign.fromBytes('x')", "TypeError: a campaign is a Uint8Array"),
+        ("lopub.Campaign.load([123])", "TypeError: a campaign is a Uint8Array"),
+    ],
+)
+def test_what_an_app_gets_wrong_is_named(browser, collector, tried, said):
+    browser.get(f"{collector[0]}/")
+    url = f"{collector[0]}/campaigns/{CAMPAIGN.id}"
+    assert run(browser, f"{LOAD} return {tried}", url)["error"] == said

@@ -1,5 +1,6 @@
 """The page on which people take part, in Chromium: all kinds of questions, what it shows, refuses, and never tells."""
 
+import base64
 import json
 import math
 import re
@@ -13,6 +14,7 @@ from contributing import Proxy, Visitor, chromium, hosted, made, needs_chromium,
 
 from lopub import Campaign
 from lopub.contract.report import FRAMED_TYPE, Report, framed
+from lopub.contract.view import Sample
 from lopub.pages.contribution import assets, contribution_page, hosted_files
 
 pytest.importorskip("fastapi")
@@ -78,6 +80,12 @@ SMALL: dict[str, Any] = {
     "schema": {"fields": [{"name": "smoker", "type": "boolean", "question": "Smoke?"},
                           {"name": "city", "type": "string", "question": "City?", "categories": ["Bonn", "Oslo", "Rome"]}]},
 }  # fmt: skip
+SMOKES: dict[str, Any] = {
+    "name": "cigarettes",
+    "schema": {"fields": [{"name": "smokes", "type": "boolean", "question": "Smoke?"},
+                          {"name": "perday", "type": "integer", "question": "How many?",
+                           "constraints": {"minimum": 1, "maximum": 21}, "onlyIf": {"field": "smokes", "equals": True}}]},
+}  # fmt: skip
 BOTH: dict[str, str | list[str]] = {"Smoke?": "Yes", "City?": "Oslo"}
 
 
@@ -89,6 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def campaigns(folder: Path) -> Campaigns:
     rounds = {"opens": day(0), "repeat": {"every_days": 7, "rounds": 4, "take_part": 4}}
+    daily = {"opens": day(-1), "repeat": {"every_days": 1, "rounds": 2, "take_part": 2}}
     lasting = {"opens": day(-7), "repeat": {"every_days": 7, "rounds": 2, "take_part": 2, "mode": "permanent"}}
     permanent = {**SMALL, "name": "permanent", "min_reports": 100, "schedule": lasting}
     each = {
@@ -97,12 +106,15 @@ def campaigns(folder: Path) -> Campaigns:
         "early": made({**SMALL, "name": "early", "schedule": {"opens": day(3), "closes": day(9)}}, folder, epsilon=1),
         "over": made({**SMALL, "name": "over", "schedule": {"opens": day(-9), "closes": day(-3)}}, folder, epsilon=1),
         "rounds": made({**SMALL, "name": "rounds", "schedule": rounds}, folder, epsilon=1),
+        "days": made({**SMALL, "name": "days", "schedule": daily}, folder, epsilon=1),
         "later": made(
             {**SMALL, "name": "later", "schedule": {"opens": day(-7), "repeat": {"every_days": 7, "rounds": 2, "take_part": 1}}},
             folder, epsilon=1,
         ),
         "permanent": made(permanent, folder, epsilon=1, lifetime_epsilon=2),
         "direct": made({**SMALL, "name": "direct"}, folder, epsilon=9, mechanism="direct"),
+        "cigarettes": made(SMOKES, folder, epsilon=2),
+        "one": made({**SMOKES, "name": "one"}, folder, epsilon=2, view=Sample(1), jointly=True),
         "bloom": made({**SMALL, "name": "bloom"}, folder, flip_probability="0.5"),
         "hashed": made({**SMALL, "name": "hashed"}, folder, epsilon=2, mechanism="hashed"),
     }  # fmt: skip
@@ -141,6 +153,15 @@ def person(shared: Visitor) -> Iterator[Visitor]:
 
 def page_of(proxy: Proxy, campaign: Campaign) -> str:
     return f"{proxy.address}/c/{campaign.id}"
+
+
+def saved_receipt(person: Visitor) -> dict[str, Any]:
+    """What the button for a receipt saves."""
+    person.run("""delete window.saved;
+      URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };""")
+    person.press("button.receipt")
+    waiting = "const done = arguments[0], look = () => window.saved ? done(window.saved) : setTimeout(look, 5); look()"
+    return dict(json.loads(person.driver.execute_async_script(waiting)))
 
 
 # ---- what it is
@@ -187,7 +208,11 @@ def test_what_is_missing_is_said_where_it_is_missing(person: Visitor, proxy: Pro
           [e.querySelector('legend').textContent, e.querySelector('.error').textContent])""")
     )
     assert wrong["Where?"] == wrong["Pay?"] == "Please answer this question."
-    assert wrong["Rooms?"] == wrong["Owns?"] == "This answer cannot be used; please look at it again."
+    assert wrong["Rooms?"] == "This answer cannot be used. A whole number from 1 to 40."
+    assert wrong["Owns?"] == "This answer cannot be used. Tick at most 2."
+    person.answer({"Pay?": "-1"}).press("form button.main")
+    errors = person.run("return [...document.querySelectorAll('fieldset.wrong .error')].map((e) => e.textContent)")
+    assert "This answer cannot be used. A number from 0." in errors
     assert "Health?" not in wrong and "A job?" not in wrong
     assert person.run("return document.activeElement.closest('fieldset').querySelector('legend').textContent") == "Where?"
     assert not [request for request in proxy.requests if request.startswith(b"POST")]
@@ -236,13 +261,40 @@ def test_what_a_report_names_is_what_it_names(person: Visitor, proxy: Proxy, cam
     report = Report.from_bytes(person.open(page_of(proxy, campaign)).answer(BOTH).draw(), campaign)
     squares = person.run("return [...document.querySelectorAll('.goes td .cell')].map((e) => e.classList.contains('hit'))")
     bits = [bool(report.payload[i >> 3] >> (i & 7) & 1) for i in range(6)]
-    assert squares == bits
+    assert squares == bits and "Rows: “Smoke?”; columns: “City?”." in person.text(".goes")
     own = person.run("return [...document.querySelectorAll('.goes td .cell')].findIndex((e) => e.classList.contains('own'))")
     assert own == 4  # smoker, Oslo: the last attribute is the fastest
     weights = [math.e if bit else 1 for bit in bits]
     expected = sum(weights[3:]) / sum(weights)
     told = float(re.search(r"“Smoke\?”.* for ([\d.]+) % likely", person.text(".sure"))[1])  # type: ignore[index]
     assert 100 * expected <= told + 1e-6 <= 100 * expected + 1
+
+
+def believed(report: Report, n_cells: int) -> float:
+    """How likely "does not smoke" is to whoever held it for 50 % likely, and all numbers of a smoker for equally likely."""
+    weights = [math.exp(2) if report.payload[i >> 3] >> (i & 7) & 1 else 1.0 for i in range(n_cells)]
+    n_answers = n_cells // 2
+    none, some = weights[n_answers - 1], sum(weights[n_answers : n_cells - 1]) / (n_answers - 1)
+    return none / (none + some)
+
+
+def test_combinations_that_cannot_be_are_not_counted(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    campaign = campaigns["cigarettes"]
+    person.open(page_of(proxy, campaign)).answer({"Smoke?": "No"})
+    report = Report.from_bytes(person.draw(), campaign)
+    found = re.search(r"“Smoke\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure"))
+    assert found and float(found[1]) == math.ceil(100 * believed(report, 44) - 1e-9) and float(found[2]) == 50
+    child = re.search(r"“How many\?”: .* for ([\d.]+) % likely, in place of ([\d.]+) %", person.text(".sure"))
+    assert child and child.groups() == found.groups()  # that it does not apply says the same
+
+
+def test_a_question_that_another_one_tells_of_is_not_said_to_be_left_out(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    campaign = campaigns["one"]
+    person.open(page_of(proxy, campaign)).answer({"Smoke?": "No"})
+    report = Report.from_bytes(person.draw(), campaign)
+    asked, other = ("Smoke?", "How many?") if 0 in report.view(campaign) else ("How many?", "Smoke?")
+    assert f"told of through “{asked}”" in person.text(".stays .out")
+    assert re.search(rf"“{re.escape(other)}” \(told of through .*\d % likely, in place of 50 %", person.text(".sure"))
 
 
 # ---- one draw, kept
@@ -285,18 +337,79 @@ def test_offline_the_report_is_kept_and_tried_again_after_a_reload(person: Visit
     assert set(proxy.reports) == {kept}
 
 
+@pytest.mark.parametrize("has_drawn", [False, True])
+def test_whoever_goes_back_to_the_page_finds_no_answer(person: Visitor, proxy: Proxy, campaigns: Campaigns, has_drawn: bool):
+    person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
+    if has_drawn:
+        person.draw()
+        assert "Oslo" in person.text(".stays")
+    assert person.run("return [...document.querySelectorAll('form')].every((each) => each.autocomplete === 'off')")
+    person.run("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")  # as a browser that keeps the page does
+    assert person.text("body") == ""
+    person.run("document.body.dataset.old = '1'; dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    person.until("body:not([data-old]) main[data-stage]").stage("drawn" if has_drawn else "asking")
+    assert person.run("return document.querySelectorAll('.stays, input:checked').length") == 0
+
+
+def test_a_withdrawal_that_fails_is_not_done_and_is_tried_again(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    address = page_of(proxy, campaigns["small"])
+    person.open(address).answer(BOTH).draw()
+    person.send()
+    proxy.instead = lambda method, path: (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    person.press("button.withdraw").until_said("Not withdrawn yet", ".status")
+    person.open(address).stage("withdrawing").until_said("Not withdrawn yet", ".status")
+    tried = len(proxy.posted("/withdrawals"))
+    assert tried == 2
+    person.run("dispatchEvent(new Event('online'))")
+    person.until_said("Not withdrawn yet", ".status")
+    proxy.instead = lambda *_: None
+    person.open(address).stage("withdrawn")
+    assert person.open(address).stage("withdrawn").text("h2.step").startswith("Withdrawn.")
+
+
+def test_where_local_storage_refuses_the_page_knows_that_it_has_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    person.before_load("Storage.prototype.setItem = Storage.prototype.getItem = () => { throw new DOMException('full'); }")
+    address = page_of(proxy, campaigns["small"])
+    person.open(address).answer(BOTH).draw()
+    person.send()
+    person.open(address).stage("sent")
+
+
+def test_where_another_tab_has_drawn_the_report_is_not_said_to_be_of_these_answers(
+    person: Visitor, proxy: Proxy, campaigns: Campaigns
+):
+    address = page_of(proxy, campaigns["small"])
+    first = person.driver.current_window_handle
+    person.open(address).answer({"Smoke?": "No", "City?": "Rome"})
+    person.driver.switch_to.new_window("tab")
+    kept = person.open(address).answer(BOTH).draw()
+    person.send()
+    person.driver.close()
+    person.driver.switch_to.window(first)
+    person.press("form button.main").stage("sent")
+    assert person.report() == kept
+    assert person.run("return document.querySelectorAll('.stays, .own.cell').length") == 0
+
+
+def test_a_closed_campaign_asks_nothing_and_says_so_after_a_reload(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    small, address = campaigns["small"], page_of(proxy, campaigns["small"])
+    page = contribution_page(small, questions=f"../campaigns/{small.id}", collector="x", closed=True)
+    proxy.instead = lambda method, path: (200, {"Content-Type": "text/html"}, page) if path == f"/c/{small.id}" else None
+    assert person.open(address).text(".alert").startswith("The collector has closed this campaign")
+    assert person.run("return document.querySelectorAll('form').length") == 0
+    proxy.instead = lambda method, path: (409, {}, b"{}") if path.endswith("/reports") else None
+    person.open(address).answer(BOTH).draw()
+    person.press("button.send").until_said("has closed this campaign", ".status")
+    assert person.open(address).stage("drawn").text(".alert").startswith("The collector has closed this campaign")
+
+
 def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Proxy, campaigns: Campaigns, tmp_path: Path):
     address = page_of(proxy, campaigns["small"])
     first = person.open(address).answer(BOTH).draw()
     person.send().press("button.withdraw").stage("withdrawn")
     person.forget()
     second = person.open(address).answer(BOTH).draw()
-    person.run("URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return '#'; };")
-    person.press("button.receipt")
-    person.driver.execute_async_script(
-        "const done = arguments[0], look = () => window.saved ? done() : setTimeout(look, 5); look()"
-    )
-    receipt = json.loads(person.run("return window.saved"))
+    receipt = saved_receipt(person)
     person.send()
     person.forget()
     file = tmp_path / "receipt.json"
@@ -328,11 +441,34 @@ def test_rounds_say_both_epsilons_and_when_the_next_one_begins(person: Visitor, 
     text = person.text()
     assert "One report has epsilon 1; everything that this device ever sends to this campaign, 4." in text
     assert "one every 7 days; this device takes part in 4" in text and "Your rounds begin on:" in text
-    assert "at most 99 % sure" in text  # of all rounds together
+    assert "all of your reports together" in text and "at most 99 % sure" in text
     person.answer(BOTH).draw()
+    assert "this one report had come out as: at most 74 %" in person.text(".sure")
     person.press("button.again").until(".copy h4")
     person.send()
+    next_day = TODAY + timedelta(days=7)
+    assert f"next round begins on {next_day:%B} {next_day.day}, {next_day.year}" in person.text(".ended")
     person.open(page_of(proxy, campaigns["rounds"])).stage("sent")
+
+
+def test_earlier_rounds_are_withdrawn_while_the_next_one_is_asked(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    address = page_of(proxy, campaigns["days"])
+    person.before_load("const now = Date.now; Date.now = () => now() - 86_400_000")  # yesterday
+    assert "2, one every day; this device" in person.open(address).text()
+    first = Report.from_bytes(person.answer(BOTH).draw(), campaigns["days"])
+    person.send().as_before()
+    person.open(address).stage("asking")
+    assert "Earlier rounds" in person.text()
+    assert saved_receipt(person)["rounds"][0]["day"] == day(-1)
+    proxy.instead = lambda method, path: (503, {"Retry-After": "60"}, b"") if path.endswith("/withdrawals") else None
+    person.press("button.withdraw.own").until_said("Not withdrawn yet", ".status")
+    second = Report.from_bytes(person.answer(BOTH).draw(), campaigns["days"])
+    assert [each["day"] for each in saved_receipt(person)["rounds"]] == [day(-1), day(0)]
+    proxy.instead = lambda *_: None
+    person.send().open(address).stage("sent")  # the wish was about the first report, and is kept
+    ids = [json.loads(body)["id"] for body in proxy.posted("/withdrawals")]
+    assert {base64.urlsafe_b64decode(each + "==") for each in ids} == {first.id}
+    assert second.id != first.id and "last round of this device" in person.text(".ended")
 
 
 def test_a_permanent_answer_is_asked_for_once(person: Visitor, proxy: Proxy, campaigns: Campaigns):
@@ -447,7 +583,7 @@ def test_a_hostile_collector_loses_nothing(person: Visitor, proxy: Proxy, campai
         "refused": (200, {}, b'{"received":0,"refused":[{"index":0,"reason":"slot<b>","detail":""}]}'),
     }
     expected = {
-        "redirect": "report", "huge": "being sent", "strange": "being sent",
+        "redirect": "or points elsewhere", "huge": "being sent", "strange": "being sent",
         "closed": "has closed this campaign", "refused": "refuses the report (slot",
     }  # fmt: skip
     proxy.instead = lambda method, path: answers[how] if path.endswith("/reports") else None
@@ -476,6 +612,12 @@ def test_where_storage_is_full_nothing_is_drawn(person: Visitor, proxy: Proxy, c
 def test_without_a_generator_nothing_is_asked(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     person.before_load("Object.defineProperty(globalThis, 'crypto', { value: undefined })")
     assert "no secure source of randomness" in person.open(page_of(proxy, campaigns["small"])).text(".told")
+
+
+@pytest.mark.parametrize("how", [(404, {}, b""), (200, {"Content-Type": "text/javascript"}, b"lopub = {}")])
+def test_a_client_that_does_not_come_is_one_sentence(person: Visitor, proxy: Proxy, campaigns: Campaigns, how: Any):
+    proxy.instead = lambda method, path: how if path.endswith("lopub.js") else None
+    assert person.open(page_of(proxy, campaigns["small"])).text(".told").startswith("A part of this page could not be loaded")
 
 
 def test_an_unknown_campaign_is_one_sentence(person: Visitor, proxy: Proxy):
@@ -590,6 +732,7 @@ def test_the_first_paint_does_not_wait_for_a_script(person: Visitor, proxy: Prox
     proxy.instead = lambda method, path: (500, {}, b"") if path.endswith(".js") else None
     person.driver.get(page_of(proxy, campaigns["kinds"]))
     assert person.text("h1") == "All kinds" and "Why it is asked." in person.text()
+    assert "a part of the page could not be loaded: nothing is asked" in person.text(".told")
     frames = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => done()))"
     person.driver.execute_async_script(frames)
     assert [entry["name"] for entry in person.run("return performance.getEntriesByType('paint')")]

@@ -3,12 +3,14 @@
 import json
 import os
 import re
+from datetime import date, timedelta
 from pathlib import Path
 
 import commands
 import pytest
 
 import people
+from lopub import CampaignRequest, Schedule, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
 from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.errors import DomainError, StoreError
@@ -41,7 +43,8 @@ def files(tmp_path: Path) -> Path:
 
 def test_a_campaign_is_opened_listed_and_closed_without_http(database: str, files: Path):
     opened = lopub("collect", "open", "campaign.json", "--database", database, directory=files)
-    assert opened == f"campaign survey is open: /campaigns/{CAMPAIGN.id}\n"
+    page = f"people take part at /c/{CAMPAIGN.id} of the collector"
+    assert opened == f"campaign survey is open: /campaigns/{CAMPAIGN.id}\n{page}\n"
     again = lopub("collect", "open", "campaign.json", directory=files, LOPUB_DATABASE=database)
     assert "(it was already)" in again
     listed = lopub("collect", "list", "--database", database, directory=files)
@@ -49,6 +52,16 @@ def test_a_campaign_is_opened_listed_and_closed_without_http(database: str, file
     assert "is closed since" in lopub("collect", "close", CAMPAIGN.id[:12], "--database", database, directory=files)
     told = lopub("collect", "open", "campaign.json", "--database", database, directory=files, code=1)
     assert "is closed" in told
+
+
+@pytest.mark.parametrize(("first", "last", "said"), [(3, 9, "begins on"), (-9, -3, "is over since")])
+def test_a_campaign_is_not_said_to_be_open_before_it_begins_or_after_its_end(
+    database: str, files: Path, first: int, last: int, said: str
+):
+    schedule = Schedule(opens=date.today() + timedelta(days=first), closes=date.today() + timedelta(days=last))
+    make_campaign(people.DOMAIN, Terms(name="days", schedule=schedule), CampaignRequest(epsilon=2)).save(files / "days.json")
+    told = lopub("collect", "open", "days.json", "--database", database, directory=files)
+    assert told.startswith(f"campaign days {said} {schedule.opens if first > 0 else schedule.closes}")
 
 
 def test_a_file_is_imported_with_the_same_checks_and_once(database: str, files: Path):

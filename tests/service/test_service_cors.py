@@ -9,6 +9,7 @@ import pytest
 import people
 from load import kept_rows, opened
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
+from lopub.service.campaigns import close_campaign
 from lopub.service.database import store_at
 from lopub.service.tokens import new_token
 from servers import Answer, Running, running_collector
@@ -88,6 +89,17 @@ def test_an_options_that_is_no_preflight_is_refused_as_before(collector: Running
     assert answer.status == 405 and answer.headers["allow"] == "POST"
 
 
+def test_the_page_of_a_campaign_that_is_closed_meanwhile_says_so(tmp_path: Path):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    opened(database, CAMPAIGN)
+    with running_collector(database) as running:
+        assert b'data-closed=""' in running.ask("GET", f"/c/{CAMPAIGN.id}").body
+        store = store_at(database)
+        close_campaign(store, CAMPAIGN.id)
+        store.close()
+        assert b'data-closed="yes"' in running.ask("GET", f"/c/{CAMPAIGN.id}").body
+
+
 def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
     page = collector.ask("GET", f"/c/{CAMPAIGN.id}")
     assert page.status == 200 and page.headers["content-type"].startswith("text/html")
@@ -95,6 +107,7 @@ def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';")
     assert "unsafe" not in policy and "*" not in policy and "form-action 'none'" in policy
     assert page.headers["referrer-policy"] == "no-referrer" and "set-cookie" not in page.headers
+    assert page.headers["cache-control"] == "no-store"  # nothing of it is shown again as it was left
     for name in ("page.js", "page.css", "lopub.js"):
         found = collector.ask("GET", f"/c/{name}")
         assert found.status == 200 and name in page.body.decode()

@@ -2,18 +2,26 @@
 
 import type { Campaign, Question } from "./client";
 
+type Comparison = { readonly field: string; readonly operator: string; readonly values: readonly unknown[] };
+
+/** The name of the attribute that a comparison looks at: of a list, the option that is to be ticked. */
+const lookedAt = ({ field, operator, values }: Comparison): string => (operator === "includes" ? `${field}/${values[0]}` : field);
+
+/** Whether a question applies, where the candidates of all that it depends on are known. */
+export function appliesTo({ domain: { attributes } }: Campaign, { common: { onlyIf } }: Question, codes: ReadonlyMap<string, number | undefined>): boolean {
+  return !onlyIf || onlyIf.evaluate((each) => {
+    const code = codes.get(lookedAt(each))!;
+    return each.operator === "includes" ? code === 1 : !!attributes.find(({ name }) => name === each.field)!.accepted(each)?.(code);
+  });
+}
+
 /** The questions that are to be seen. answerOf: nothing where a question is not answered yet, or not rightly. */
-export function applying({ domain: { questions } }: Campaign, answerOf: (question: Question) => unknown): Set<Question> {
+export function applying(campaign: Campaign, answerOf: (question: Question) => unknown): Set<Question> {
   const seen = new Set<Question>(), codes = new Map<string, number | undefined>();
-  const byName = new Map(questions.flatMap((question) => question.attributes.map((attribute) => [attribute.name, attribute])));
-  for (const question of questions) {
+  for (const question of campaign.domain.questions) {
     const { onlyIf } = question.common;
-    const lookedAt = ({ field, operator, values }: { field: string; operator: string; values: readonly unknown[] }): string => (operator === "includes" ? `${field}/${values[0]}` : field);
     const isKnown = onlyIf?.comparisons.every((each) => codes.get(lookedAt(each)) !== undefined) ?? true;
-    const applies = !onlyIf || (isKnown && onlyIf.evaluate((each) => {
-      const code = codes.get(lookedAt(each))!;
-      return each.operator === "includes" ? code === 1 : !!byName.get(each.field)!.accepted(each)?.(code);
-    }));
+    const applies = isKnown && appliesTo(campaign, question, codes);
     if (applies) seen.add(question);
     const found = applies ? indices(question, answerOf(question)) : undefined;
     question.attributes.forEach(({ name, size }, i) => codes.set(name, applies ? found?.[i] : isKnown ? size - 1 : undefined));

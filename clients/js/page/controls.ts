@@ -24,6 +24,8 @@ export interface Control {
 interface Input {
   readonly parts: Child[];
   readonly hints?: (string | HTMLElement)[];
+  /** What can be answered, in a sentence. */
+  readonly wanted?: string;
   answer(): unknown;
   focus(): void;
 }
@@ -49,7 +51,7 @@ export function controlOf(question: Question, wording: Wording, changed: () => v
     answer: given,
     check() {
       const answer = given();
-      return say(answer === undefined ? words.missing : indices(question, answer) ? "" : words.unfit);
+      return say(answer === undefined ? words.missing : indices(question, answer) ? "" : input.wanted ? words.unfitFor(input.wanted) : words.unfit);
     },
     focus: input.focus,
   };
@@ -142,8 +144,10 @@ function typed(question: Question, wording: Wording, changed: () => void, type: 
   };
   const ends = kind.edges ? [kind.edges[0], kind.edges[kind.edges.length - 1]] : [kind.text(0), kind.text(kind.nAnswers - 1)];
   const plain = (edge: string): string => new Intl.NumberFormat(wording.language, { maximumFractionDigits: 20, useGrouping: false }).format(+edge);
-  const told = type === "date" ? words.onlyWeek : ends.some((end) => end.endsWith("inf")) ? words.anyNumber : question.type === "integer" ? words.wholeBetween(...ends.map(plain)) : words.between(...ends.map(plain));
-  return { parts: [field], hints: [told, said], answer, focus: () => field.focus() };
+  const [low, high] = ends.map((end) => (end.endsWith("inf") ? "" : plain(end))), isWhole = question.type === "integer";
+  const range = low && high ? (isWhole ? words.wholeBetween : words.between)(low, high) : low ? words.numberFrom(low) : high ? words.numberUpTo(high) : words.anyNumber;
+  const isDate = type === "date", told = isDate ? words.onlyWeek : range;
+  return { parts: [field], hints: [told, said], wanted: isDate ? undefined : range, answer, focus: () => field.focus() };
 }
 
 function ticks(question: Question, wording: Wording, changed: () => void): Input {
@@ -161,6 +165,7 @@ function ticks(question: Question, wording: Wording, changed: () => void): Input
   return {
     parts: [h("div", { class: "choices" }, ...boxes.map(({ value, box, label }) => h("label", { class: value === null || value === NOTHING ? "choice none" : "choice" }, box, h("span", wording.theirs, label))))],
     hints: [hint],
+    wanted: hint,
     answer() {
       const ticked = boxes.filter(({ box }) => box.checked).map(({ value }) => value);
       return ticked.includes(null) ? null : ticked.length ? ticked.filter((value) => value !== NOTHING) : undefined;

@@ -28,7 +28,7 @@ export function introduction(wording: Wording, ownRounds: string, folded: boolea
 
 function meaning(wording: Wording): HTMLElement {
   const { words, campaign } = wording, epsilon = lifetimeOf(campaign), sure = mostSure(epsilon), isRepeated = !!campaign.repeat;
-  return h("section", { class: "meaning" }, h("h2", {}, words.meaningTitle), h("p", {}, words.meaning(wording.percent(sure))), scaleOf(wording, sure),
+  return h("section", { class: "meaning" }, h("h2", {}, words.meaningTitle), h("p", {}, (isRepeated ? words.meaningAll : words.meaning)(wording.percent(sure))), scaleOf(wording, sure),
     h("p", { class: "hint" }, isRepeated ? words.lifetime(short(campaign.epsilon), short(campaign.lifetimeEpsilon)) : words.epsilon(short(campaign.epsilon))),
     epsilon > WEAK ? h("p", { class: "warn" }, words.weak) : null);
 }

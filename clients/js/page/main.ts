@@ -5,9 +5,9 @@ import type { Answers, Campaign, LopubClient, Raw, Report } from "./client";
 import { controlOf, type Control } from "./controls";
 import { h, type Child } from "./dom";
 import { introduction, trust } from "./introduction";
-import { clientOf, collectorUrl, copying, forget, isPreview, loaded, persisted, remember, remembered, timeOf, Unavailable, type Progress } from "./place";
-import { idIn, saveReceipt } from "./receipt";
-import { isPresent, lifetimeOf, roundsInWords } from "./rounds";
+import { clientOf, collectorUrl, copying, forget, isClosed, isPreview, loaded, Memory, persisted, timeOf, Unavailable, type Progress } from "./place";
+import { base64url, idsIn, saveReceipt } from "./receipt";
+import { isPresent, roundsInWords } from "./rounds";
 import { Shown, type Own } from "./showing";
 import { chosenLanguage, directionOf, Wording } from "./wording";
 import { wordsIn, type Words } from "./words";
@@ -19,6 +19,7 @@ class Page {
   private wording: Wording;
   private words: Words;
   private ownRounds = "";
+  private nextRound = "";
   private controls: Control[] = [];
   private report?: Report;
   private own: Own;
@@ -27,6 +28,8 @@ class Page {
   private nCopies = 0;
   private nNamed = 0;
   private retry?: number;
+  private again?: () => void;
+  private readonly memory = new Memory();
   private readonly status = h("p", { class: "status", role: "status", tabindex: -1 });
 
   constructor(private readonly main: HTMLElement, private readonly campaign: Campaign, private readonly raw: Raw, private readonly client: LopubClient) {
@@ -37,18 +40,21 @@ class Page {
 
   async begin(): Promise<void> {
     const { words, campaign, client, wording } = this, { schedule } = campaign.terms, time = timeOf(campaign);
-    let later = "", needsRecord = true;
+    let later = "", needsRecord = true, earlier: readonly Report[] = [];
     try {
+      await this.memory.read();
       const report = await client.kept(), isDue = !time && !!campaign.repeat && !!(await client.due());
-      if (campaign.repeat) ({ own: this.ownRounds, next: later } = await roundsInWords(client, wording));
-      if (isDue) [needsRecord, later] = [await client.needsRecord(), ""];
+      if (campaign.repeat) ({ own: this.ownRounds, next: later, then: this.nextRound } = await roundsInWords(client, wording));
+      if (isDue) [needsRecord, later, earlier] = [await client.needsRecord(), "", await client.reports()];
       else this.report = report;
     } catch (error) {
       return this.render(alerting(this.sentence(error)));
     }
     if (this.report) return this.showReport(isPresent(campaign, this.report) ? "" : later);
-    if (time) later = time < 0 ? words.early(wording.date(schedule!.opens)) : words.over(wording.date(schedule!.closes));
-    this.render(later ? alerting(later) : needsRecord ? this.form() : this.withoutQuestions(), trust(wording), this.fromReceipt());
+    if (isClosed) later = words.closed;
+    else if (time) later = time < 0 ? words.early(wording.date(schedule!.opens)) : words.over(wording.date(schedule!.closes));
+    this.render(later ? alerting(later) : needsRecord ? this.form() : this.withoutQuestions(), this.earlier(earlier), trust(wording), this.fromReceipt());
+    if (this.isWished(earlier)) void this.withdraw();
   }
 
   private render(...parts: Child[]): void {
@@ -84,7 +90,7 @@ class Page {
 
   /** How far the report has come. */
   private get progress(): Progress {
-    return this.report ? remembered(this.report.slot) : "";
+    return this.report ? this.memory.of(this.report.slot) : "";
   }
 
   // ---- asking
@@ -132,8 +138,11 @@ class Page {
       this.answers = Object.fromEntries(given) as Answers;
       const { attributes } = this.campaign.domain, codes = this.campaign.domain.indices(this.answers);
       this.isKept = await persisted();
-      this.report = await this.client.encode(this.answers);
-      this.own = new Map(attributes.map(({ name }, i) => [name, codes[i]]));
+      const before = await this.client.reports(), report = await this.client.encode(this.answers);
+      if (before.some(({ slot }) => slot === report.slot)) this.answers = undefined; // another tab has drawn, from answers that are not these
+      else this.own = new Map(attributes.map(({ name }, i) => [name, codes[i]]));
+      await this.memory.read();
+      this.report = report;
       this.showReport();
     } catch (error) {
       this.answers = undefined;
@@ -146,9 +155,11 @@ class Page {
 
   private showReport(later = ""): void {
     const { progress } = this;
-    this.render(later ? alerting(later) : null, progress === "sent" || progress === "withdrawn" ? this.ended(progress) : this.review(), trust(this.wording));
+    const told = isClosed || this.memory.of("campaign") ? this.words.closed : later;
+    this.render(told ? alerting(told) : null, ["sent", "withdrawing", "withdrawn"].includes(progress) ? this.ended(progress) : this.review(), trust(this.wording));
     this.main.querySelector<HTMLElement>("h2.step")?.focus();
     if (progress === "agreed") void this.send();
+    else void this.client.reports().then((reports) => (this.isWished(reports) ? this.withdraw() : undefined));
   }
 
   private shown(): Shown {
@@ -158,7 +169,7 @@ class Page {
   private review(): HTMLElement {
     const { words, report } = this, shown = this.shown();
     return h("section", { class: "leaving" }, h("h2", { class: "step", tabindex: -1 }, words.leaving), h("p", {}, this.own ? words.leavingNote : words.leavingGone),
-      shown.sides(report!), shown.sureness(report!, lifetimeOf(this.campaign)), this.dice(shown), this.sendBox());
+      shown.sides(report!), shown.sureness(report!), this.dice(shown), this.sendBox());
   }
 
   /** Copies: drawn anew by a client that keeps nothing, from the answers that are still on the page. */
@@ -184,56 +195,97 @@ class Page {
   }
 
   private receiptButton(): HTMLElement {
-    return h("button", { type: "button", class: "receipt", click: () => saveReceipt(this.campaign, collectorUrl, this.report!) }, this.words.receipt);
+    return h("button", { type: "button", class: "receipt", click: async () => saveReceipt(this.campaign, collectorUrl, await this.client.reports()) }, this.words.receipt);
   }
 
   // ---- sending
 
   private async send(): Promise<void> {
     clearTimeout(this.retry);
-    const { words, status } = this, button = this.main.querySelector<HTMLButtonElement>("button.send")!;
+    const { words, status, memory } = this, { slot } = this.report!, button = this.main.querySelector<HTMLButtonElement>("button.send")!;
     if (isPreview) return;
     button.disabled = true;
     this.main.dataset.stage = "agreed";
-    remember(this.report!.slot, "agreed");
+    await memory.set({ [slot]: "agreed" });
     status.textContent = words.sending;
     try {
       await this.client.send(collectorUrl, { patience: PATIENCE });
-      remember(this.report!.slot, "sent");
+      await memory.set({ [slot]: "sent" });
       this.showReport();
     } catch (error) {
       const isLater = error instanceof lopub.TryLater;
+      if (!isLater) await memory.set({ [slot]: "", ...closing(error) });
       status.textContent = isLater ? words.waiting : this.sentence(error);
       button.disabled = false;
-      if (isLater) this.retry = setTimeout(() => void this.send(), 1000 * RETRY_SECONDS);
-      else remember(this.report!.slot, "");
+      if (isLater) this.later(() => void this.send());
     }
+  }
+
+  private later(again: () => void): void {
+    this.again = again;
+    this.retry = setTimeout(again, 1000 * RETRY_SECONDS);
   }
 
   /** Try again at once where the network has come back. */
   online(): void {
-    if (this.main.dataset.stage === "agreed" && this.retry !== undefined) void this.send();
+    if (["agreed", "withdrawing"].includes(this.main.dataset.stage!)) this.again?.();
   }
 
-  private ended(progress: "sent" | "withdrawn"): HTMLElement {
-    const { words, status } = this, isSent = progress === "sent";
-    const withdraw = h("button", { type: "button", class: "withdraw", click: () => void this.withdraw(withdraw) }, words.withdraw);
-    status.textContent = "";
+  /** Nothing of the answers may be seen again by whoever comes back to this page. */
+  leave(): void {
+    clearTimeout(this.retry);
+    [this.controls, this.answers, this.own] = [[], undefined, undefined];
+    this.main.replaceChildren();
+  }
+
+  private ended(progress: Progress): HTMLElement {
+    const { words } = this, isSent = progress !== "withdrawn";
     return h("section", { class: "ended" }, h("h2", { class: "step", tabindex: -1 }, isSent ? words.sent : words.withdrawn), isSent && h("p", {}, words.sentNote),
-      isSent && h("div", { class: "act" }, this.receiptButton(), withdraw, status, h("p", { class: "hint" }, words.withdrawNote, " ", this.isKept ? words.persisted : words.volatile)),
+      this.nextRound && isPresent(this.campaign, this.report!) && h("p", { class: "next" }, this.nextRound),
+      isSent && h("div", { class: "act" }, this.receiptButton(), ...this.withdrawing(), h("p", { class: "hint" }, words.withdrawNote, " ", this.isKept ? words.persisted : words.volatile)),
       h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
   }
 
-  private async withdraw(button: HTMLButtonElement): Promise<void> {
-    button.disabled = true;
-    this.status.textContent = this.words.withdrawing;
+  private withdrawing(): HTMLElement[] {
+    this.status.textContent = "";
+    return [h("button", { type: "button", class: "withdraw own", click: () => void this.withdraw() }, this.words.withdraw), this.status];
+  }
+
+  /** Reports of rounds that are over can be withdrawn also while the next one is being asked. */
+  private earlier(reports: readonly Report[]): Child {
+    const { words, wording } = this, left = reports.filter(({ slot }) => this.memory.of(slot) !== "withdrawn");
+    if (!left.length || isPreview) return null;
+    return h("section", { class: "earlier" }, h("h2", {}, words.earlierTitle), h("p", {}, words.earlier(left.map(({ slot }) => wording.date(slot)).join("; "))),
+      h("div", { class: "act" }, this.receiptButton(), ...this.withdrawing()));
+  }
+
+  private isWished(reports: readonly Report[]): boolean {
+    return reports.some(({ slot }) => this.memory.of(slot) === "withdrawing");
+  }
+
+  /** Withdraw the reports of all rounds so far; where that was wished before and has failed, those that were meant then. */
+  private async withdraw(): Promise<void> {
+    clearTimeout(this.retry);
+    const { words, status, memory, client } = this, button = this.main.querySelector<HTMLButtonElement>("button.withdraw.own"), reports = await client.reports();
+    const meant = this.isWished(reports) ? reports.filter(({ slot }) => memory.of(slot) === "withdrawing") : reports, wish = (progress: Progress): Record<string, Progress> => Object.fromEntries(meant.map(({ slot }) => [slot, progress]));
+    const before = Object.fromEntries(meant.map(({ slot }) => [slot, this.isWished(reports) ? "sent" : memory.of(slot)]));
+    if (button) button.disabled = true;
+    if (this.report && this.progress === "sent") this.main.dataset.stage = "withdrawing";
+    status.textContent = words.withdrawing;
+    await memory.set(wish("withdrawing"));
     try {
-      await this.client.withdraw(collectorUrl, { patience: PATIENCE });
-      remember(this.report!.slot, "withdrawn");
-      this.showReport();
+      if (meant.length === reports.length) await client.withdraw(collectorUrl, { patience: PATIENCE });
+      else for (const { id } of meant) if ((await forget(base64url(id))) !== 204) throw new lopub.TryLater("");
+      await memory.set(wish("withdrawn"));
+      if (this.report) return this.showReport();
+      button?.remove();
+      status.textContent = words.withdrawn;
     } catch (error) {
-      this.status.textContent = this.sentence(error);
-      button.disabled = false;
+      const isLater = error instanceof lopub.TryLater;
+      if (!isLater) await memory.set({ ...before, ...closing(error) });
+      status.textContent = isLater ? words.notWithdrawnYet : this.sentence(error);
+      if (button) button.disabled = false;
+      if (isLater) this.later(() => void this.withdraw());
     }
   }
 
@@ -241,7 +293,9 @@ class Page {
     if (isPreview) return null;
     const { words } = this, status = h("p", { class: "status", role: "status" }), file = h("input", { type: "file", accept: "application/json,.json" });
     const button = h("button", { type: "button", class: "withdraw", click: async () => {
-      const id = file.files?.[0] && (await idIn(file.files[0], this.campaign)), answer = id ? await forget(id) : undefined;
+      const ids = file.files?.[0] ? await idsIn(file.files[0], this.campaign) : [];
+      let answer: number | undefined;
+      for (const id of ids) if (answer === undefined || answer === 204) answer = await forget(id);
       status.textContent = answer === undefined ? words.badReceipt : answer === 204 ? words.withdrawn : answer === 409 ? words.closed : words.unwithdrawn;
     } }, words.withdraw);
     return h("details", { class: "other" }, h("summary", {}, words.fromReceipt), h("label", { class: "file" }, words.chooseReceipt, " ", file), button, status);
@@ -253,11 +307,13 @@ class Page {
     if (error instanceof lopub.StoreError || error instanceof DOMException) return words.noStore;
     if (error instanceof lopub.ReportRejected) return words.rejected(error.reason ?? "");
     if (error instanceof lopub.TryLater) return words.waiting;
-    if (error instanceof lopub.CollectorError) return error.message.includes("(409)") ? words.closed : words.refused;
+    if (error instanceof lopub.CollectorError) return isClosing(error) ? words.closed : words.refused;
     return words.failed;
   }
 }
 
+const isClosing = (error: unknown): boolean => error instanceof lopub.CollectorError && error.message.includes("(409)");
+const closing = (error: unknown): Record<string, Progress> => (isClosing(error) ? { campaign: "closed" } : {});
 const alerting = (sentence: string): HTMLElement => h("p", { class: "alert", role: "alert" }, sentence);
 
 /** What was answered in one language, in another: the same fields in the same order. What was searched for is not an answer. */
@@ -273,11 +329,14 @@ function copyFields(from: Element, to: Element): void {
 }
 
 async function start(main: HTMLElement): Promise<void> {
-  const words = wordsIn(chosenLanguage(navigator.languages, ["en", "de"])), said = main.querySelector(".told") ?? main.appendChild(h("p", { class: "told", role: "status" }));
+  const language = chosenLanguage(navigator.languages, ["en", "de"]), words = wordsIn(language), said = main.querySelector<HTMLElement>(".told")!;
+  said.lang = language;
   said.replaceChildren(words.loading);
   try {
     const { campaign, raw } = await loaded(), page = new Page(main, campaign, raw, await clientOf(campaign));
     addEventListener("online", () => page.online());
+    addEventListener("pagehide", () => page.leave());
+    addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
     await page.begin();
   } catch (error) {
     const why = error instanceof Unavailable ? error.why : "failed";

@@ -37,6 +37,7 @@ export function cellsOf(block: Block, questions: readonly Question[], wording: W
   const hit = (cell: readonly number[]): boolean => isNamed(block, cell), isOwn = (cell: readonly number[]): boolean => !!own && cell.every((candidate, i) => candidate === own[i]);
   const kind = (cell: readonly number[]): string => `cell${hit(cell) ? " hit" : ""}${isOwn(cell) ? " own" : ""}`;
   const told = (cell: readonly number[]): string => [hit(cell) && wording.words.legendNamed, isOwn(cell) && wording.words.legendYours].filter(Boolean).join(", ");
+  const axes = columns ? h("p", { class: "hint" }, wording.words.axes(...attributes.map((each, i) => wording.quoted(nameOf(questions[i], each, wording))))) : null;
   const label = (place: number, candidate: number): string => labelOf(questions[place], attributes[place], candidate, wording);
   if (!columns && rows.size <= MOST_ROWS) {
     return h("ul", { class: "chips" }, ...range(rows.size).map((i) => h("li", { class: kind([i]) }, h("span", {}, label(0, i)), h("span", { class: "unseen" }, ` ${told([i])}`))));
@@ -44,11 +45,11 @@ export function cellsOf(block: Block, questions: readonly Question[], wording: W
   if (columns && n <= MOST_COLUMNS && rows.size <= MOST_ROWS) {
     const head = h("tr", {}, h("td"), ...range(n).map((j) => h("th", { scope: "col" }, label(1, j))));
     const body = range(rows.size).map((i) => h("tr", {}, h("th", { scope: "row" }, label(0, i)), ...range(n).map((j) => h("td", {}, h("span", { class: kind([i, j]) }), h("span", { class: "unseen" }, told([i, j]))))));
-    return h("div", { class: "wide", tabindex: 0, role: "group", "aria-label": attributes.map(({ name }) => name).join(wording.words.and) }, h("table", { class: "cells" }, h("thead", {}, head), h("tbody", {}, ...body)));
+    return h("div", {}, axes, h("div", { class: "wide", tabindex: 0, role: "group", "aria-label": attributes.map(({ name }) => name).join(wording.words.and) }, h("table", { class: "cells" }, h("thead", {}, head), h("tbody", {}, ...body))));
   }
   const squares = range(rows.size).flatMap((i) => range(n).map((j) => h("i", { class: kind(columns ? [i, j] : [i]) })));
   const across = columns ? n : Math.ceil(Math.sqrt(nCells));
-  return placed(h("div", { class: across > MOST_WIDE ? "squares many" : "squares", "aria-hidden": "true" }, ...squares), "--columns", across);
+  return h("div", {}, axes, placed(h("div", { class: across > MOST_WIDE ? "squares many" : "squares", "aria-hidden": "true" }, ...squares), "--columns", across));
 }
 
 const range = (size: number): number[] => [...Array(size).keys()];

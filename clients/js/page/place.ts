@@ -7,13 +7,15 @@ const SECONDS = 15;
 const DAY = 86_400_000;
 const MOST_TURNS = 20_000;
 
-const { campaign: campaignId = "", questions = "", collector = "", preview = "" } = document.body.dataset;
+const { campaign: campaignId = "", questions = "", collector = "", preview = "", closed = "" } = document.body.dataset;
 export const isPreview = !!preview;
+/** Whether the collector that serves the page has closed the campaign. */
+export const isClosed = !!closed;
 export const collectorUrl = collector && new URL(collector, document.baseURI).href;
 
 /** Why there are no questions to show; the words for it are the page's. */
 export class Unavailable extends Error {
-  constructor(readonly why: "noCrypto" | "unreachable" | "changed" | "unreadable") {
+  constructor(readonly why: "noCrypto" | "noPart" | "unreachable" | "changed" | "unreadable") {
     super(why);
   }
 }
@@ -38,7 +40,8 @@ async function bytesOf(url: string): Promise<Uint8Array> {
 }
 
 export async function loaded(): Promise<{ campaign: Campaign; raw: Raw }> {
-  if (typeof globalThis.crypto?.getRandomValues !== "function" || typeof lopub === "undefined") throw new Unavailable("noCrypto");
+  if (typeof lopub === "undefined") throw new Unavailable("noPart");
+  if (typeof globalThis.crypto?.getRandomValues !== "function") throw new Unavailable("noCrypto");
   const bytes = await bytesOf(questions);
   try {
     return { campaign: await lopub.Campaign.load(bytes, { expectedId: campaignId }), raw: JSON.parse(new TextDecoder().decode(bytes)) };
@@ -77,26 +80,34 @@ export function timeOf({ terms: { schedule } }: Campaign): number {
   return !schedule ? 0 : today < schedule.opens ? -1 : today > schedule.closes ? 1 : 0;
 }
 
-export type Progress = "agreed" | "sent" | "withdrawn" | "";
+/** How far a report has come, and what its person wants of it. */
+export type Progress = "agreed" | "sent" | "withdrawing" | "withdrawn" | "closed" | "";
 
-/** How far the report of a slot has come; a report that is sent once more is counted once, so that forgetting this loses nothing. */
-export function remembered(slot: number): Progress {
-  try {
-    const [progress, of] = (localStorage.getItem(`lopub ${campaignId}`) ?? "").split(" ");
-    return +of === slot ? (progress as Progress) : "";
-  } catch {
-    return "";
+/** How far each report has come, by its slot: one word, beside the reports in the browser's database. What cannot be stored is known until
+ * the page is left; a report that is sent once more is counted once. */
+export class Memory {
+  private known: Readonly<Record<string, Progress>> = {};
+  private readonly store = isPreview ? new lopub.MemoryStore() : new lopub.IndexedDbStore("lopub page");
+
+  async read(): Promise<void> {
+    this.known = spelt((await this.store.change(campaignId)).kept);
+  }
+
+  of(slot: number | "campaign"): Progress {
+    return this.known[slot] ?? "";
+  }
+
+  async set(told: Readonly<Record<string, Progress>>): Promise<void> {
+    this.known = { ...this.known, ...told };
+    try {
+      await this.store.change(campaignId, (state) => ({ ...state, kept: new TextEncoder().encode(JSON.stringify({ ...spelt(state.kept), ...told })) }));
+    } catch {
+      // the report itself is kept; this only spares the person a question
+    }
   }
 }
 
-export function remember(slot: number, progress: Progress): void {
-  if (isPreview) return;
-  try {
-    localStorage.setItem(`lopub ${campaignId}`, `${progress} ${slot}`);
-  } catch {
-    // the report itself is kept; this only spares the person a question
-  }
-}
+const spelt = (bytes?: Uint8Array): Record<string, Progress> => (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : {});
 
 /** Whether the browser promises to keep what is stored. */
 export async function persisted(): Promise<boolean> {

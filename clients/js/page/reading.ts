@@ -65,12 +65,6 @@ function candidatesOf(attributes: readonly Attribute[], cell: bigint): number[] 
 
 export const isNamed = ({ named }: Block, own: readonly number[]): boolean => !!named?.some((cell) => cell.every((candidate, i) => candidate === own[i]));
 
-/** How likely an answer is to whoever held all cells for equally likely, and has read the report. */
-export function likelihood({ named, nCells, attributes, factor }: Block, place: number, candidate: number): number {
-  const those = named!.filter((cell) => cell[place] === candidate).length, share = nCells / attributes[place].size;
-  return (those * factor! + share - those) / (named!.length * factor! + nCells - named!.length);
-}
-
 /** The most that any report can make likely of two answers that were equally likely before. */
 export function mostSure(epsilon: number): number {
   return 1 / (1 + Math.exp(-epsilon));

@@ -15,8 +15,9 @@ export function isPresent({ repeat }: Campaign, report: Report): boolean {
 }
 
 /** When this device's rounds begin, and which is the next. */
-export async function roundsInWords(client: LopubClient, wording: Wording): Promise<{ own: string; next: string }> {
+export async function roundsInWords(client: LopubClient, wording: Wording): Promise<{ own: string; next: string; then: string }> {
   const days = await client.rounds(), today = new Date(Date.now()).toISOString().slice(0, 10), next = days.find((day) => day > today);
   const said = (day: string): string => wording.date(Date.parse(day) / DAY);
-  return { own: days.length ? wording.words.roundsOwn(days.map(said).join("; ")) : "", next: next ? wording.words.notDue(said(next)) : wording.words.noMoreRounds };
+  const { words } = wording, own = days.length ? words.roundsOwn(days.map(said).join("; ")) : "";
+  return { own, next: next ? words.notDue(said(next)) : words.noMoreRounds, then: next ? words.nextRound(said(next)) : words.lastRound };
 }

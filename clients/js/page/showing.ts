@@ -3,7 +3,8 @@
 import type { Campaign, Question, Raw, Report } from "./client";
 import { h, type Child } from "./dom";
 import { bar, cellsOf, labelOf, nameOf } from "./pictures";
-import { blocksOf, isNamed, likelihood, mostSure, type Block } from "./reading";
+import { blocksOf, isNamed, mostSure, type Block } from "./reading";
+import { Sureness } from "./sureness";
 import type { Wording } from "./wording";
 
 /** The person's own candidates, by attribute; nothing once the page was left, since answers are not kept. */
@@ -24,13 +25,17 @@ export class Shown {
   }
 
   private answers(blocks: readonly Block[]): HTMLElement {
-    const { words } = this.wording, covered = new Set(blocks.flatMap(({ attributes }) => attributes.map(({ name }) => name)));
+    const { words } = this.wording, covered = new Set(blocks.flatMap(({ attributes }) => attributes.map(({ name }) => name))), sureness = new Sureness(this.campaign, blocks);
     const rows = this.campaign.domain.questions.map((question) => {
-      const isIn = question.attributes.some(({ name }) => covered.has(name));
+      const isIn = question.attributes.some(({ name }) => covered.has(name)), through = sureness.through(question);
       return h("li", { class: isIn ? "in" : "out" }, h("span", { class: "asked", ...this.wording.theirs }, this.wording.question(question)),
-        h("span", { class: "given" }, h("span", { class: "said" }, this.answerTo(question)), h("span", { class: "tag" }, isIn ? words.covered : words.notCovered)));
+        h("span", { class: "given" }, h("span", { class: "said" }, this.answerTo(question)), h("span", { class: "tag" }, isIn ? words.covered : through.length ? words.through(this.named(through)) : words.notCovered)));
     });
     return h("section", { class: "side stays" }, h("h3", {}, words.yours), h("ul", { class: "answers" }, ...rows));
+  }
+
+  private named(questions: readonly Question[]): string {
+    return questions.map((question) => this.wording.quoted(this.wording.question(question))).join(this.wording.words.and);
   }
 
   private answerTo(question: Question): string {
@@ -95,13 +100,13 @@ export class Shown {
   }
 
   /** How sure somebody can become who sees this report. */
-  sureness(report: Report, epsilon: number): HTMLElement {
-    const { words } = this.wording, blocks = blocksOf(this.campaign, this.raw, report);
-    const lines = blocks.filter(({ named, factor }) => named && factor && this.own).flatMap((block) => block.attributes.map((attribute, place) => {
-      const question = this.questionOf.get(attribute.name)!, now = likelihood(block, place, this.own!.get(attribute.name)!), before = 1 / attribute.size;
-      return h("li", {}, h("p", {}, words.sure(this.wording.quoted(nameOf(question, attribute, this.wording)), this.wording.percent(now), this.wording.about(before))), bar(now, before));
-    }));
+  sureness(report: Report): HTMLElement {
+    const { wording, wording: { words } } = this, sureness = new Sureness(this.campaign, blocksOf(this.campaign, this.raw, report));
+    const lines = (this.own ? sureness.beliefs(this.own) : []).map(({ question, attribute, before, now }) => {
+      const through = sureness.through(question), name = wording.quoted(nameOf(question, attribute, wording)), [likely, blind] = wording.compared(now, before);
+      return h("li", {}, h("p", {}, words.sure(through.length ? `${name} (${words.through(this.named(through))})` : name, likely, blind)), bar(now, before));
+    });
     return h("section", { class: "sure" }, h("h3", {}, words.sureTitle), lines.length ? h("ul", { class: "plain" }, ...lines.slice(0, 12)) : null,
-      h("p", { class: "hint" }, words.sureBound(this.wording.percent(mostSure(epsilon)))));
+      h("p", { class: "hint" }, words.sureBound(wording.percent(mostSure(Number(this.campaign.epsilon))))));
   }
 }

@@ -115,8 +115,14 @@ export class Wording {
   }
 
   /** A probability to the nearest percent. */
-  about(share: number): string {
-    return `${new Intl.NumberFormat(this.own, { maximumSignificantDigits: share < 0.1 ? 1 : 2 }).format(100 * share)} %`;
+  private about(share: number, places = 0): string {
+    return `${new Intl.NumberFormat(this.own, { maximumSignificantDigits: (share < 0.1 ? 1 : 2) + places }).format(100 * share)} %`;
+  }
+
+  /** A probability, rounded up, and what it was before; with one more digit where they would look alike. */
+  compared(now: number, before: number): [string, string] {
+    const both = (places: number): [string, string] => [this.percent(now, places), this.about(before, places)], [first, second] = both(0);
+    return first === second ? both(1) : [first, second];
   }
 
   /** A probability, rounded up, with as many digits as it takes not to be taken for certain. */

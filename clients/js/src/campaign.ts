@@ -57,6 +57,7 @@ export class Campaign {
   }
 
   private constructor(bytes: Uint8Array, { expectedId }: LoadOptions = {}) {
+    if (!ArrayBuffer.isView(bytes)) throw new TypeError("a campaign is a Uint8Array");
     at("id");
     this.id = hex(sha256(bytes), 8);
     need(expectedId === undefined || this.id === expectedId.toLowerCase());

@@ -33,7 +33,8 @@ export class Client {
   private readonly _key: string;
   private readonly _lifetimeCap?: Loss;
 
-  constructor(readonly campaign: Campaign, { epsilonCap, lifetimeCap, store = new IndexedDbStore(), respondent = "self" }: ClientOptions = {}) {
+  constructor(readonly campaign: Campaign, { epsilonCap, lifetimeCap, store = new IndexedDbStore(), respondent = "self", ...rest }: ClientOptions = {}) {
+    for (const name in rest) throw new TypeError(`there is no option '${name}'`);
     if (epsilonCap !== undefined && campaign.lifetimeLoss > exactCap(epsilonCap, "epsilonCap")) {
       throw new EpsilonTooHigh(`this campaign has epsilon ${campaign.lifetimeEpsilon} in all; this app allows ${epsilonCap}`);
     }

@@ -71,6 +71,7 @@ export class Domain {
 
   /** The record as candidates, in order; it answers every question that applies, and no other. Names questions, never an answer. */
   indices(record: Readonly<Record<string, unknown>>): number[] {
+    if (!record || typeof record !== "object") throw new DomainError("a record is an object, question: answer");
     const codes: number[] = [], given = new Map(Object.entries(record));
     for (const question of this.questions) {
       const { name, attributes, common } = question, answer = given.get(name);

@@ -74,7 +74,7 @@ async function exchange(url: string, request: RequestInit, milliseconds: number)
   let status = 0, wait = 0;
   try {
     const answer = await fetch(url, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual", cache: "no-store", signal: stop.signal });
-    status = answer.status;
+    status = answer.type === "opaqueredirect" ? 300 : answer.status;
     wait = +(/^\d{1,6}$/.exec(answer.headers.get("Retry-After")!) ?? 0);
     for (let part, reader = answer.body?.getReader(); reader && body.length <= Most.fileBytes && !(part = await reader.read()).done; ) for (const byte of part.value) body.push(byte);
   } catch {
@@ -84,7 +84,7 @@ async function exchange(url: string, request: RequestInit, milliseconds: number)
     stop.abort();
   }
   if (!status || status >= 500 || [408, 425, 429].includes(status) || body.length > Most.fileBytes) throw new Unclear(`the collector cannot be reached (${status})`, wait);
-  if (status !== 200 && status !== 204) throw new CollectorError(`the collector refuses this request (${status})`);
+  if (status !== 200 && status !== 204) throw new CollectorError(`the collector ${status > 299 && status < 400 ? "points elsewhere" : `refuses this request (${status})`}`);
   return Uint8Array.from(body);
 }
 

@@ -9,7 +9,7 @@ from lopub.cli.console import tell
 from lopub.cli.database import DEFAULT, opened
 from lopub.cli.options import AsJson, CampaignFile, CampaignFileOrId, Database, Grace
 from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import GRACE_DAYS
+from lopub.contract.schedule import GRACE_DAYS, day_of
 
 if TYPE_CHECKING:
     from lopub.service.campaigns import Entry
@@ -35,9 +35,10 @@ def open_(
         from lopub.service.campaigns import open_campaign
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
-    address, days = f"/campaigns/{campaign.id}", open_days(entry)
-    line = f"campaign {campaign.terms.name} is open{days}{'' if is_new else ' (it was already)'}: {address}"
-    tell(described(entry) | {"is_new": is_new, "address": address}, line, as_json=as_json)
+    address, page = f"/campaigns/{campaign.id}", f"/c/{campaign.id}"
+    line = f"campaign {campaign.terms.name} {opening(entry)}{'' if is_new else ' (it was already)'}: {address}"
+    told = described(entry) | {"is_new": is_new, "address": address, "page": page}
+    tell(told, line, f"people take part at {page} of the collector", as_json=as_json)
 
 
 @app.command()
@@ -93,6 +94,16 @@ def open_days(entry: "Entry") -> str:
         return ""
     late = f" (late reports and withdrawals until {entry.closes_on})" if entry.closes_on > schedule.closes else ""
     return f" until {schedule.closes}{late}"
+
+
+def opening(entry: "Entry") -> str:
+    """What opening a campaign has come to, on this day of its schedule."""
+    schedule, today = entry.campaign.terms.schedule, day_of(entry.clock())
+    if schedule is None or schedule.opens <= today <= schedule.closes:
+        return f"is open{open_days(entry)}"
+    if today > schedule.closes:
+        return f"is over since {schedule.closes} (late reports and withdrawals until {entry.closes_on})"
+    return f"begins on {schedule.opens}, and is then open{open_days(entry)}"
 
 
 def state_of(entry: "Entry") -> str:

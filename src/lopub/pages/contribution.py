@@ -64,12 +64,20 @@ HEADERS = {
 
 
 def contribution_page(
-    campaign: Campaign, *, questions: str, collector: str, preview: bool = False, folder: str = "", meta_policy: str = ""
+    campaign: Campaign,
+    *,
+    questions: str,
+    collector: str,
+    preview: bool = False,
+    closed: bool = False,
+    folder: str = "",
+    meta_policy: str = "",
 ) -> bytes:
     """The page of a campaign.
 
     questions: where its bytes are; collector: its address at a collector, https://host/campaigns/ID. Both may be relative to the
-    page. preview: draws copies only, keeps nothing and sends nothing. folder: where the shared files are, relative to the page.
+    page. preview: draws copies only, keeps nothing and sends nothing. closed: nothing is asked
+    any more. folder: where the shared files are, relative to the page.
     """
     wording, terms = Wording.of(campaign), campaign.terms
     policy_tag = f'<meta http-equiv="Content-Security-Policy" content="{html.escape(meta_policy)}">\n' if meta_policy else ""
@@ -82,6 +90,7 @@ def contribution_page(
         "questions": questions,
         "collector": "" if preview else collector,
         "preview": "yes" if preview else "",
+        "closed": "yes" if closed else "",
         "folder": folder,
         "script_hash": integrity("page.js"),
         "client_hash": integrity("lopub.js"),

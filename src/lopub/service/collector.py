@@ -47,9 +47,9 @@ class Collector:
 
     # ---- campaigns
 
-    async def entry(self, campaign_id: str) -> Entry:
-        """The campaign of this id. What is known of it may be older than the store; the writer looks again."""
-        if known := self._known.get(campaign_id):
+    async def entry(self, campaign_id: str, *, anew: bool = False) -> Entry:
+        """The campaign of this id. Unless read anew, what is known of it may be older than the store; the writer looks again."""
+        if not anew and (known := self._known.get(campaign_id)):
             self._known.move_to_end(campaign_id)
             return known
         if not CAMPAIGN_ID.fullmatch(campaign_id):

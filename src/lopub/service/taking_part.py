@@ -11,6 +11,8 @@ from lopub.service.problems import problem_of
 
 FRESH = {"Cache-Control": "no-cache"}
 """A browser asks again each time: a page and its files belong together by their hashes."""
+GONE = {"Cache-Control": "no-store"}
+"""The page itself is not kept, and so not shown again as it was left."""
 
 
 def page_routes(collector: Collector) -> list[Route]:
@@ -21,19 +23,19 @@ def page_routes(collector: Collector) -> list[Route]:
         if campaign_id in assets():
             return _asset(campaign_id, request)
         try:
-            entry = await collector.entry(campaign_id)
+            entry = await collector.entry(campaign_id, anew=True)  # nobody is to answer for a campaign that was closed meanwhile
         except LopubError as error:
             problem = problem_of(error)
             collector.metrics.told(problem.kind.slug)
             return _html(missing_page(f"{problem.kind.title}."), problem.kind.status)
         address = f"../campaigns/{entry.campaign.id}"
-        return _html(contribution_page(entry.campaign, questions=address, collector=address))
+        return _html(contribution_page(entry.campaign, questions=address, collector=address, closed=entry.closed is not None))
 
     return [Route("/c/{id}", page, methods=["GET"])]
 
 
 def _html(page: bytes, status: int = 200) -> Response:
-    return Response(page, status_code=status, media_type="text/html", headers=HEADERS | FRESH)
+    return Response(page, status_code=status, media_type="text/html", headers=HEADERS | GONE)
 
 
 def _asset(name: str, request: Request) -> Response:

@@ -92,8 +92,9 @@ class Client:
             return kept
         candidates, slot = self._candidates(record), today(self._campaign)
         self._charge()  # before the noise is drawn: a crash may leave a count without a report, never a report without its count
-        made = randomized(self._campaign, candidates, slot=slot, randomness=Randomness()).to_bytes()
-        return self._reread(self._store.keep(self._key, made))  # or the one that another process kept first
+        made = randomized(self._campaign, candidates, slot=slot, randomness=Randomness())
+        kept_now = self._store.keep(self._key, made.to_bytes())
+        return made if kept_now == made.to_bytes() else self._reread(kept_now)  # the one that another process kept first
 
     def _encode_round(self, series: Series, record: Record | None) -> Report:
         slot = today(self._campaign)

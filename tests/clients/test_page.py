@@ -252,7 +252,7 @@ def test_a_report_is_told_in_words(person: Visitor, proxy: Proxy, campaigns: Cam
     if mechanism in ("bloom", "hashed"):
         assert "No answer can be read off it" in text
     else:
-        assert re.search(r"The report (says: |names \d+ of \d+ )", text)
+        assert re.search(r"The report (says: |names [\d,]+ of [\d,]+ )", text)
     assert "at most" in person.text(".sure")
 
 

@@ -12,6 +12,7 @@ import pytest
 import people
 from consoles import Console, running_console
 from lopub.contract.report import Report
+from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
 from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign
 from lopub.service.console import gate
@@ -274,6 +275,33 @@ def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
             assert "49<" not in page and "49&lt;" not in page
 
 
+def test_a_preview_is_the_contributors_own_page_and_knows_no_collector(console: Console):
+    address = begun(console)
+    assert f'<iframe src="{address}/page"' in console.get(f"{address}/preview")
+    answer = console.ask("GET", f"{address}/page")
+    page = answer.body.decode()
+    assert 'data-collector=""' in page and 'data-preview="yes"' in page and 'data-closed=""' in page
+    policy = answer.headers["content-security-policy"]
+    assert policy == contribution.policy("data:", framed=True)
+    assert answer.headers["cache-control"] == "no-store"
+    for name, hashed in re.findall(r'(?:src|href)="(/[^"]+)" integrity="([^"]+)"', page):
+        found = console.ask("GET", name)
+        assert found.status == 200
+        assert contribution.integrity(name.rpartition("/")[2]) == hashed
+    assert console.ask("GET", "/console/contribute/page.html").status == 404
+
+
+def test_what_is_opened_is_what_the_preview_showed(console: Console):
+    address = begun(console, HOSTILE | {"name": "stale", "title": "Stale"})
+    shown = re.search(r'name="campaign" value="(\w{64})"', console.get(f"{address}/preview"))
+    assert shown
+    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"name": "stale", "title": "Newer"})}).status == 303
+    answer = console.do(f"{address}/open", {"campaign": shown[1]})
+    assert answer.status == 400
+    assert b"the draft was changed after this preview was shown" in answer.body
+    assert "Newer" in console.get(address)
+
+
 def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
     quoted = HOSTILE | {"name": "quoted", "title": '" onload="alert(1)'}
     page = console.get(opened(console, quoted))
@@ -317,7 +345,7 @@ def test_a_file_becomes_a_draft(console: Console):
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    over = time.monotonic() + 120
+    over = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < over
         time.sleep(0.1)

@@ -188,6 +188,10 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         walk.write("#people", "200")
         walk.until("return document.querySelector('#forecast').innerText.includes('200,')")
         walk.choose("button[value=show]", "preview")
+        browser.switch_to.frame(0)
+        walk.until("return document.querySelectorAll('form input').length > 1")
+        assert "Preview: nothing is kept, and nothing is sent." in walk.text
+        browser.switch_to.default_content()
         walk.choose("form[action$='/open'] button", "Tea or <b>tea</b>?")
         assert "Not enough yet." in walk.text
         answer_it(console, 120)

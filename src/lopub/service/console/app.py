@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from lopub.errors import DomainError, LopubError, NoCampaign
+from lopub.pages.contribution import MEDIA_TYPES, assets
 from lopub.service.collector import Collector
 from lopub.service.console import ending, foreseeing, listing, running, signing, writing
 from lopub.service.console.desk import HERE, Desk, Screen, refused, to
@@ -57,10 +58,18 @@ def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
         path = STYLE if name == "style.css" else HERE / "static" / name
         return FileResponse(path, media_type=STATIC[name], headers=HEADERS | {"Cache-Control": "no-cache"})
 
+    async def shared(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in assets():
+            return Response(status_code=404, headers=HEADERS)
+        headers = HEADERS | {"Cache-Control": "no-cache"}
+        return Response(assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers)
+
     async def front(_: Request) -> Response:
         return to("/console")
 
     routes = [Route("/", front), Route("/metrics", metrics), Route("/console/static/{name}", static)]
+    routes.append(Route(f"{foreseeing.SHARED}{{name}}", shared))
     return Starlette(routes=routes + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS])
 
 

@@ -1,14 +1,16 @@
 """Plan, preview, open: what so many people at an epsilon will give, how it will look, and the campaign that comes of it."""
 
+import base64
 import math
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+
+from starlette.responses import Response
 
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
-from lopub.contract.wording import Wording
 from lopub.errors import CampaignError, DomainError, LopubError, all_of
 from lopub.forecast.design import brief_designs, ranked
 from lopub.forecast.draft import draft_of
@@ -17,6 +19,8 @@ from lopub.forecast.outlook import Forecast, outlook
 from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
+from lopub.pages import contribution
+from lopub.pages.contribution import contribution_page, policy
 from lopub.service.campaigns import open_campaign
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
 from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, set_goal
@@ -27,6 +31,8 @@ MOST_PEOPLE = 100_000_000
 EPSILONS = (Decimal("0.1"), Decimal(20))
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the people that are asked for: what fewer or more would give."""
+SHARED = "/console/contribute/"
+"""Where the console has the files that every contributor's page shares; below its own address, as a proxy passes it on."""
 
 
 def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
@@ -124,14 +130,22 @@ def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
 
 
 def show_preview(desk: Desk, visit: Visit) -> Answer:
-    """The questions as contributors will read them, in each language; nothing is sent."""
+    """The contributor's own page in a frame, and the button that opens the campaign."""
     kept = find_draft(desk.store, visit.at["draft"])
     try:
         campaign = campaign_of(desk, kept)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
-    wordings = [Wording(campaign, tag) for tag in (campaign.terms.language, *campaign.terms.translations)]
-    return page(visit, "preview.html", kept=kept, campaign=campaign, wordings=wordings)
+    return page(visit, "preview.html", kept=kept, campaign=campaign, title=campaign.terms.title or campaign.terms.name)
+
+
+def show_page(desk: Desk, visit: Visit) -> Answer:
+    """The page on which people will take part. It has its questions in itself, keeps nothing, and knows of no collector."""
+    campaign = campaign_of(desk, find_draft(desk.store, visit.at["draft"]))
+    questions = f"data:application/json;base64,{base64.b64encode(campaign.canonical_bytes).decode()}"
+    content = contribution_page(campaign, questions=questions, collector="", preview=True, folder=SHARED)
+    headers = contribution.HEADERS | {"Content-Security-Policy": policy("data:", framed=True)}
+    return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
 
 def open_draft(desk: Desk, visit: Visit) -> Answer:
@@ -139,6 +153,8 @@ def open_draft(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     try:
         campaign = campaign_of(desk, kept)
+        if visit.form.get("campaign", campaign.id) != campaign.id:
+            raise DomainError("the draft was changed after this preview was shown; look at it once more, then open it")
         entry, _ = open_campaign(desk.store, campaign, grace_days=desk.collector.settings.grace_days)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/preview")
@@ -151,5 +167,6 @@ SCREENS = (
     Screen("GET", "/console/drafts/{draft}/plan", show_plan),
     Screen("POST", "/console/drafts/{draft}/plan", keep_plan, scope="manage"),
     Screen("GET", "/console/drafts/{draft}/preview", show_preview),
+    Screen("GET", "/console/drafts/{draft}/page", show_page),
     Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened"),
 )

@@ -1,11 +1,13 @@
 """The console lets in whom it knows, does what they may ask, and shows texts as texts; under min_reports it shows nothing."""
 
 import hashlib
+import html
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -307,8 +309,6 @@ def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
     page = console.get(opened(console, quoted))
     snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     assert snippet
-    import html
-
     assert html.unescape(snippet[1]).count('"') == 8
 
 
@@ -339,6 +339,95 @@ def test_a_file_becomes_a_draft(console: Console):
     answer = console.ask("POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x")
     assert answer.status == 303
     assert 'value="uploaded"' in console.get(answer.headers["location"])
+
+
+# ---- one draft in two tabs
+
+
+def form_on(console: Console, address: str) -> dict[str, str]:
+    """Every control of a draft's page with what stands in it."""
+    page = console.get(address).partition('<form method="post" action="/console/drafts/')[2].partition("</form>")[0]
+    found = {
+        name: html.unescape(value) for name, value in re.findall(r'<input type="\w+"[^>]* name="([^"]+)" value="([^"]*)"', page)
+    }
+    found |= {
+        name: html.unescape(text)
+        for name, text in re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    }
+    kinds = re.findall(r'<select id="[^"]+" name="([^"]+)">.*?<option value="([^"]*)" selected', page)
+    return found | dict(kinds)
+
+
+def test_a_second_tab_does_not_overwrite_what_the_first_one_saved(console: Console):
+    address = begun(console)
+    first, second = form_on(console, address), form_on(console, address)
+    assert first["tab"] != second["tab"]
+    assert console.do(address, first | {"title.en": "From the first tab"}).status == 303
+    part = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    body = urlencode(second | {"title.en": "From the second tab", "csrf": console.csrf()}).encode()
+    told = console.ask("POST", address, body, **part)
+    assert b"was changed elsewhere after this page was loaded" in told.body
+    assert b"Saved." not in told.body
+    answer = console.do(address, second | {"title.en": "From the second tab", "do": "plan"})
+    assert answer.status == 409
+    assert "From the first tab" in console.get(address)
+    copy = re.search(r'class="button main" href="([^"]+)"', answer.body.decode())
+    assert copy and copy[1] != address
+    kept = form_on(console, copy[1])
+    assert kept["title.en"] == "From the second tab"
+    assert {key: kept[key] for key in second if key.startswith("q")} == {
+        key: second[key] for key in second if key.startswith("q")
+    }
+
+
+def test_a_text_does_not_overwrite_what_another_tab_saved(console: Console):
+    address = begun(console)
+    old = form_on(console, address)["version"]
+    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Newer"}), "version": old}).status == 303
+    answer = console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Older"}), "version": old})
+    assert answer.status == 409
+    assert "Newer" in console.get(address)
+
+
+def test_a_tab_that_saves_as_somebody_types_goes_on_saving(console: Console):
+    address = begun(console)
+    form = form_on(console, address)
+    headers = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    for title in ("One", "Two"):  # the second is under way before the page has heard of the first
+        body = urlencode(form | {"title.en": title, "csrf": console.csrf()}).encode()
+        assert b"Saved." in console.ask("POST", address, body, **headers).body
+    assert console.do(address, form | {"title.en": "Three"}).status == 303
+    assert form_on(console, address)["title.en"] == "Three"
+
+
+def test_a_question_is_binned_by_a_button_and_the_button_is_taken_back(console: Console):
+    fields = [{"name": "age", "type": "integer", "question": "How old?", "constraints": {"minimum": 0, "maximum": 119}},
+              {"name": "job", "type": "boolean", "question": "A job?"}]  # fmt: skip
+    address = begun(console, {"name": "binned", "title": "Binned", "min_reports": 10, "schema": {"fields": fields}})
+    advice = console.get(f"{address}/advice")
+    offered = re.search(
+        r'name="version" value="(\w+)"><input type="hidden" name="question" value="age"><input[^>]*value="(\d+)"', advice
+    )
+    assert offered, advice
+    form = {"version": offered[1], "question": "age", "n": offered[2]}
+    assert console.do(f"{address}/bin", form | {"version": "0" * 16}).status == 409
+    assert console.do(f"{address}/bin", form | {"question": "job"}).status == 400
+    assert console.do(f"{address}/bin", form).status == 303
+    assert 'name="q0.edges" value="0, ' in console.get(address)
+    assert "Take back the last change" in console.get(f"{address}/plan")
+    assert console.do(f"{address}/undo", {"from": "plan"}).headers["location"] == f"{address}/plan"
+    assert 'name="q0.maximum" value="119"' in console.get(address)
+    assert console.do(f"{address}/undo").status == 303  # the text that it began with
+    assert console.do(f"{address}/undo").status == 400
+
+
+def test_a_removed_question_comes_back(console: Console):
+    address = begun(console)
+    before = form_on(console, address)
+    assert console.do(address, before | {"do": "remove:0"}).status == 303
+    assert form_on(console, address)["q0.name"] != before["q0.name"]
+    assert console.do(f"{address}/undo").status == 303
+    assert form_on(console, address)["q0.name"] == before["q0.name"]
 
 
 # ---- numbers

@@ -5,6 +5,7 @@ import contextlib
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Literal
@@ -99,8 +100,9 @@ class LateConsole:
         self._app: asyncio.Task[Any] | None = None
 
     def _loaded(self) -> Any:
-        from lopub.service.console.app import console_app
+        from lopub.service.console.app import console_app, warm
 
+        threading.Thread(target=warm, name="lopub-warm", daemon=True).start()
         return console_app(self._collector, home=self._collector.settings.home.resolve(), public=self._public)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

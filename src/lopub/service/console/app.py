@@ -14,9 +14,10 @@ from starlette.routing import Route
 
 from lopub.errors import DomainError, LopubError, NoCampaign
 from lopub.pages.contribution import MEDIA_TYPES, assets
+from lopub.pages.templating import LANGUAGES, environment
 from lopub.service.collector import Collector
 from lopub.service.console import ending, foreseeing, listing, running, signing, writing
-from lopub.service.console.desk import HERE, Desk, Screen, refused, to
+from lopub.service.console.desk import HERE, TEMPLATES, Desk, Screen, refused, to
 from lopub.service.console.gate import COOKIE
 from lopub.service.console.keeping import record
 from lopub.service.console.visits import Visit, form_of, languages_of
@@ -71,6 +72,15 @@ def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
     routes = [Route("/", front), Route("/metrics", metrics), Route("/console/static/{name}", static)]
     routes.append(Route(f"{foreseeing.SHARED}{{name}}", shared))
     return Starlette(routes=routes + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS])
+
+
+def warm() -> None:
+    """Load what first requests would have to: templates in every language, and what forecasts need."""
+    for language in LANGUAGES:
+        known = environment(language, TEMPLATES, HERE / "words")
+        for name in known.list_templates(["html"]):
+            known.get_template(name)
+    foreseeing.warm()
 
 
 Handler = Callable[[Request], Awaitable[Response]]

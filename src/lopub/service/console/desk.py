@@ -12,6 +12,7 @@ from lopub.errors import DomainError, NoCampaign
 from lopub.pages.templating import page_language, rendered
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
+from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
@@ -31,6 +32,7 @@ class Desk:
     public: str
     """The address by which contributors reach the collector."""
     gate: Gate = field(default_factory=Gate)
+    changes: Changes = field(default_factory=Changes)
 
     @property
     def store(self) -> ReportStore:

@@ -8,6 +8,7 @@ looks compares that day with today.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
@@ -127,10 +128,16 @@ def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaig
     return _from_row(store, row, campaign)
 
 
+@lru_cache(maxsize=256)
+def _read(body: bytes) -> Campaign:
+    """A campaign never changes, and to read one takes a millisecond; whoever lists many asks again and again."""
+    return Campaign.from_bytes(body)
+
+
 def _from_row(store: ReportStore, row: Row[Any], campaign: Campaign | None = None) -> Entry:
     return Entry(
         number=row.number,
-        campaign=campaign or Campaign.from_bytes(row.body),
+        campaign=campaign or _read(row.body),
         closed_by_hand=row.closed,
         closes=row.closes,
         erased=row.erased,

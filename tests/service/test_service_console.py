@@ -22,7 +22,7 @@ from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
 from lopub.service.database import store_at
-from lopub.service.queue import State, ask, claim, end
+from lopub.service.queue import State, ask, claim, end, find_job
 from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 from lopub.service.wire import row_of
@@ -508,6 +508,28 @@ def test_states_are_told_apart(console: Console):
     assert "Nothing is called like that" in console.get("/console?q=no-such-thing")
 
 
+def test_a_publication_in_another_language_is_asked_for_with_its_choices(console: Console):
+    address = send(console, "choices", 5, min_reports=5)
+    assert b"close the campaign first" in console.do(f"{address}/publish").body
+    store = store_at(console.address)
+    close_campaign(store, address.rpartition("/")[2])
+    assert console.do(f"{address}/publish", {"copies": "1000"}).status == 400
+    assert b"this round cannot be published" in console.do(f"{address}/publish", {"round": "3"}).body
+    chosen = {"numbers": "draw", "language": "de", "copies": "2", "seed": "7", "rows": "9", "counts": "1"}
+    job = find_job(store, int(console.do(f"{address}/publish", chosen).headers["location"].rpartition("/")[2]))
+    store.close()
+    expected = {
+        "structure": "calibrated",
+        "method": "shrunk",
+        "numbers": "draw",
+        "language": "de",
+        "copies": 2,
+        "seed": 7,
+        "rows": 9,
+    }
+    assert job.choices == expected | {"counts": True}
+
+
 def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
     address = begun(console, HOSTILE | {"name": "tried", "title": "Tried"})
     assert console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
@@ -548,6 +570,38 @@ def test_a_template_says_nothing_that_is_not_marked_for_translation(template: st
     without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", text, flags=re.DOTALL)
     left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
     assert left <= NAMES
+
+
+GERMAN = {
+    "name": "deutsch", "language": "de", "title": "Deutsch", "min_reports": 3,
+    "schema": {"fields": [
+        {"name": "alter", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+        {"name": "beruf", "type": "boolean", "question": "Ein Beruf?", "onlyIf": {"field": "alter", "atLeast": 0}},
+    ]},
+}  # fmt: skip
+
+
+def test_no_page_in_german_says_anything_in_english(console: Console):
+    """Texts of other packages that nobody has translated are marked as English; there must be none."""
+    address = begun(console, GERMAN)
+    wrong = begun(console, GERMAN | {"name": "Falscher Name", "min_reports": 0})
+    campaign = opened(console, GERMAN | {"title": "Zwei"})
+    job = console.do("/console/backup").headers["location"]
+    wait_for(lambda: 'class="state done"' in console.get(job))
+    pages = [address, wrong, f"{address}/plan", f"{address}/advice", f"{address}/preview", job, "/console/log", "/console"]
+    pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    told = [console.ask("GET", path, Accept_Language="de") for path in pages]
+    assert {answer.status for answer in told} == {200}
+    told += [
+        console.ask("GET", path, Accept_Language="de") for path in (f"{wrong}/plan", "/console/drafts/x", "/console/jobs/99999")
+    ]
+    form = {"csrf": console.csrf()}
+    told += [console.post(f"{campaign}{part}", form, Accept_Language="de") for part in ("/close", "/publish", "/delete")]
+    told += [console.post(f"{address}/bin", form, Accept_Language="de"), console.post(f"{address}/bin", {}, Accept_Language="de")]
+    for answer in told:
+        english = re.findall(r'lang="en"[^>]*>([^<]*)', answer.body.decode())
+        assert english in (["English"], []), english
+        assert '<html lang="de">' in answer.body.decode() or b"<html" not in answer.body
 
 
 def test_the_console_speaks_the_readers_language(console: Console):

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import EPOCH, GRACE_DAYS, day_of
+from lopub.contract.schedule import EPOCH, GRACE_DAYS, LATE, day_of
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import WITHDRAWN, campaigns, refusals, reports, tallies
 from lopub.service.store import ReportStore, today
@@ -42,6 +42,10 @@ class Entry:
         if self.closed_by_hand is not None:
             return self.closed_by_hand
         return self.closes if self.closes is not None and self.closes < self.clock() else None
+
+    def is_final(self, slot: int | None = None) -> bool:
+        """Whether nothing comes in any more: of the campaign, or of one round of it, by its slot."""
+        return self.closed is not None or (slot is not None and self.untimely(slot) == LATE)
 
     def untimely(self, slot: int) -> str:
         """Whether a report of a round comes early or late; empty where it comes at its time. The days of grace are those of the

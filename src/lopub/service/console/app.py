@@ -14,10 +14,10 @@ from starlette.routing import Route
 
 from lopub.errors import DomainError, LopubError, NoCampaign
 from lopub.pages.contribution import MEDIA_TYPES, assets
-from lopub.pages.templating import LANGUAGES, environment
+from lopub.pages.templating import LANGUAGES
 from lopub.service.collector import Collector
-from lopub.service.console import ending, foreseeing, listing, running, signing, writing
-from lopub.service.console.desk import HERE, TEMPLATES, Desk, Screen, refused, to
+from lopub.service.console import ending, foreseeing, listing, publishing, running, signing, writing
+from lopub.service.console.desk import HERE, Desk, Screen, refused, to, words_in
 from lopub.service.console.gate import COOKIE
 from lopub.service.console.keeping import record
 from lopub.service.console.visits import Visit, form_of, languages_of
@@ -27,7 +27,8 @@ from lopub.service.problems import Problem, problem_of
 from lopub.service.tokens import grant_of
 
 SCREENS = (
-    *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *ending.SCREENS,
+    *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *publishing.SCREENS,
+    *ending.SCREENS,
 )  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self';"
@@ -77,7 +78,7 @@ def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
 def warm() -> None:
     """Load what first requests would have to: templates in every language, and what forecasts need."""
     for language in LANGUAGES:
-        known = environment(language, TEMPLATES, HERE / "words")
+        known = words_in(language)
         for name in known.list_templates(["html"]):
             known.get_template(name)
     foreseeing.warm()

@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
+from jinja2 import Environment
 from starlette.responses import FileResponse, Response
 
 from lopub.errors import DomainError, NoCampaign
-from lopub.pages.templating import page_language, rendered
+from lopub.pages.templating import environment, page_language
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
+from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
 from lopub.service.store import ReportStore
@@ -64,9 +67,16 @@ class Screen:
 
 def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> Answer:
     """A page, or a part of one, in the reader's language."""
-    language = page_language(visit.languages)
-    content = rendered(template, TEMPLATES, language, words=HERE / "words", visit=visit, **context)
+    content = words_in(page_language(visit.languages)).get_template(template).render(visit=visit, **context)
     return Response(content, status_code=status, media_type="text/html; charset=utf-8")
+
+
+@cache
+def words_in(language: str) -> Environment:
+    """The console's templates in a language, with what others say in it."""
+    found = environment(language, TEMPLATES, HERE / "words")
+    found.filters["said"] = partial(said, language=language)
+    return found
 
 
 def to(address: str) -> Answer:

@@ -12,7 +12,7 @@ from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
-from lopub.errors import CampaignError, DomainError, LopubError, all_of
+from lopub.errors import CampaignError, DomainError, LopubError
 from lopub.forecast.design import brief_designs, ranked, ranked_at
 from lopub.forecast.draft import draft_of
 from lopub.forecast.draft_template import template
@@ -58,7 +58,7 @@ def _terms_of(text: str) -> tuple[Population, Terms]:
     """The people that forecasts are about, and the terms; made once for a text, so that a slider follows the hand."""
     draft = draft_of(*parsed(text.encode()))
     if draft.mistakes or draft.terms is None:
-        raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
+        raise CampaignError(f"the draft has mistakes ({len(draft.mistakes)}); mend them under Write first")
     domain = domain_of(draft.questions)
     domain.check_questionnaire()
     return Population.like_surveys(domain), draft.terms

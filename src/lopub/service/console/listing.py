@@ -32,10 +32,8 @@ def state_of(entry: Entry, published: set[str]) -> str:
     schedule = entry.campaign.terms.schedule
     if entry.erased is not None:
         return "deleted"
-    if entry.campaign.id in published:
-        return "published"
     if entry.closed is not None:
-        return "closed"
+        return "published" if entry.campaign.id in published else "closed"
     return "planned" if schedule is not None and str(schedule.opens) > str(day_of(entry.clock())) else "open"
 
 

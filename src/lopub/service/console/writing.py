@@ -84,7 +84,10 @@ def _uploaded(upload: Upload | None) -> str:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "form.xlsx"
         path.write_bytes(upload.content)
-        draft, _, _ = draft_from_xlsform(path)
+        try:
+            draft, _, _ = draft_from_xlsform(path)
+        except DomainError as error:  # which names the file; where it lay is nobody's business
+            raise DomainError(str(error).replace(str(path), "the file")) from None
     return drafting.written(draft)
 
 

@@ -42,7 +42,9 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-STATIC = {"console.css": "text/css", "style.css": "text/css", "htmx.min.js": "text/javascript"}
+STATIC = {
+    "console.css": "text/css", "style.css": "text/css", "console.js": "text/javascript", "htmx.min.js": "text/javascript",
+}  # fmt: skip
 STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
 
 

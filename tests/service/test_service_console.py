@@ -257,6 +257,23 @@ def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
             assert "49<" not in page and "49&lt;" not in page
 
 
+def test_a_slider_of_people_moves_the_field_beside_it_and_nothing_else_does(console: Console):
+    address = begun(console)
+    moved = console.get(f"{address}/plan?scale=4.3&epsilon=2", HX_Request="true")
+    assert 'hx-swap-oob="true"' in moved and 'name="people" value="20000"' in moved
+    typed = console.get(f"{address}/plan?people=777&epsilon=2", HX_Request="true")
+    assert "777" in typed and 'name="people"' not in typed
+    for scale in ("nan", "inf", "-inf", "x", "1e999", ""):
+        assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
+
+
+def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
+    address = begun(console)
+    plain, weak = (console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9))
+    assert "What epsilon means: whoever sees one report" in plain and "is above 8" not in plain
+    assert "Epsilon 9 is above 8: it protects on paper only." in weak
+
+
 def test_a_preview_is_the_contributors_own_page_and_knows_no_collector(console: Console):
     address = begun(console)
     assert f'<iframe src="{address}/page"' in console.get(f"{address}/preview")

@@ -42,7 +42,7 @@ SHARED = "/console/contribute/"
 
 def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
     """People and epsilon, as asked for or as kept."""
-    people = min(max(visit.number("people", kept.people), 1), MOST_PEOPLE)
+    people = min(max(visit.number("people", _scaled(visit) or kept.people), 1), MOST_PEOPLE)
     try:
         epsilon = Decimal(visit.form.get("epsilon", visit.query.get("epsilon", kept.epsilon)))
     except InvalidOperation:
@@ -51,6 +51,15 @@ def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
         epsilon = Decimal(kept.epsilon)
     low, high = EPSILONS
     return people, f"{min(max(epsilon, low), high).normalize():f}"
+
+
+def _scaled(visit: Visit) -> int:
+    """People by a slider whose steps are powers of ten, with two digits; 0 where there is none."""
+    try:
+        power = min(max(float(visit.query.get("scale", "nan")), 0.0), 8.0)
+    except ValueError:
+        return 0
+    return 0 if math.isnan(power) else int(float(f"{10**power:.1e}"))
 
 
 @lru_cache(maxsize=32)
@@ -99,6 +108,8 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
         terms=terms,
         people=people,
         epsilon=epsilon,
+        is_scaled="scale" in visit.query,
+        scale=f"{math.log10(people):.1f}",
         sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
         is_weak=Decimal(epsilon) > WEAK_EPSILON,
         best=found[0][1],

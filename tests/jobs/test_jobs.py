@@ -30,10 +30,11 @@ from lopub.contract.terms import Terms
 from lopub.errors import DomainError
 from lopub.forecast.draft_template import template
 from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.jobs.answering import answer
 from lopub.jobs.publishing import publish
 from lopub.jobs.results import place_of, write_archive
 from lopub.jobs.work import Task
-from lopub.service.campaigns import close_campaign, find_campaign, open_campaign
+from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import (
@@ -118,7 +119,7 @@ def test_whoever_asks_twice_gets_one_job(store: ReportStore):
     assert first.number == again.number != other.number
     cancel(store, first.number)
     assert ask(store, "publish", "a").number not in (first.number, other.number)
-    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, got 'dance'"):
+    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, answer, got 'dance'"):
         ask(store, "dance")
 
 
@@ -251,6 +252,18 @@ def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: R
     for choices in ({}, {"round": now}):
         with pytest.raises(DomainError, match="close the campaign first"):
             publish(replace(task, choices=choices), tmp_path / "two")
+
+
+def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: ReportStore, database: str, tmp_path: Path):
+    entry, _ = open_campaign(store, CAMPAIGN)
+    choices = {"people": 50, "seed": 9}
+    task = Task(store=store, address=database, home=tmp_path, subject=CAMPAIGN.id, choices=choices, progress=silent)
+    assert answer(task, tmp_path) == {"n_people": 50, "n_new": 50}
+    assert answer(task, tmp_path) == {"n_people": 50, "n_new": 0}
+    assert tally(store, entry).n_reports == 50
+    close_campaign(store, CAMPAIGN.id)
+    with pytest.raises(DomainError, match="nobody can answer today"):
+        answer(task, tmp_path)
 
 
 def test_what_cannot_be_done_fails_with_its_sentence(store: ReportStore, database: str, tmp_path: Path):

@@ -48,9 +48,9 @@ STATIC = {
 STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
 
 
-def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
+def console_app(collector: Collector, *, home: Path, public: str, is_demo: bool = False) -> Starlette:
     """The console and the metrics. public: the address by which contributors reach the collector."""
-    desk = Desk(collector=collector, home=home, public=public)
+    desk = Desk(collector=collector, home=home, public=public, is_demo=is_demo)
 
     async def metrics(_: Request) -> Response:
         return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)

@@ -34,6 +34,8 @@ class Desk:
     """Where the results of jobs lie."""
     public: str
     """The address by which contributors reach the collector."""
+    is_demo: bool = False
+    """Whether everything here is made up."""
     gate: Gate = field(default_factory=Gate)
     changes: Changes = field(default_factory=Changes)
 

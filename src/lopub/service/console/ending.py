@@ -18,6 +18,7 @@ FILES = {
     "export": {"reports.parquet": "application/vnd.apache.parquet"},
     "backup": {"lopub.backup": "application/octet-stream"},
     "delete": {"certificate.json": "application/json"},
+    "answer": {},
 }
 """What can be had of a job's result, by its exact name: nothing else of the disk has an address."""
 PAGES = {"publish": "publication/report.html", "plan": "plan.html"}

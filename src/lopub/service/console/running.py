@@ -1,5 +1,6 @@
 """An open campaign: where people answer it, how it goes, and its close."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +18,10 @@ from lopub.service.console.keeping import goal_of
 from lopub.service.console.listing import state_of
 from lopub.service.console.qr import qr_svg
 from lopub.service.console.visits import Visit
-from lopub.service.queue import subjects_done
+from lopub.service.queue import ask, subjects_done
 
 SHOWN_DAYS = 60
+MOST_MADE_UP = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +91,9 @@ def show_campaign(desk: Desk, visit: Visit) -> Answer:
     code = qr_svg(str(context["address"]), str(context["address"]))
     found = watched(desk, entry)
     chart = "" if found is None else bars(found.days)
-    return page(visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public)
+    return page(
+        visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public, is_demo=desk.is_demo
+    )
 
 
 def show_watch(desk: Desk, visit: Visit) -> Answer:
@@ -104,6 +108,16 @@ def show_poster(desk: Desk, visit: Visit) -> Answer:
     """A sheet to print and put up."""
     context = _context(desk, visit, desk.entry(visit))
     return page(visit, "poster.html", **context, code=qr_svg(str(context["address"]), str(context["address"])))
+
+
+def answer(desk: Desk, visit: Visit) -> Answer:
+    """Let made-up people answer, in a demo, where everybody is made up."""
+    entry = desk.entry(visit)
+    back = f"/console/campaigns/{entry.campaign.id}"
+    if not desk.is_demo:
+        return refused(visit, "only in a demo do made-up people answer", status=403, back=back)
+    choices = {"people": min(max(visit.number("people", 1), 1), MOST_MADE_UP), "seed": secrets.randbelow(2**31)}
+    return to(f"/console/jobs/{ask(desk.store, 'answer', entry.campaign.id, choices).number}")
 
 
 def close(desk: Desk, visit: Visit) -> Answer:
@@ -126,5 +140,6 @@ SCREENS = (
     Screen("GET", "/console/campaigns/{id}", show_campaign),
     Screen("GET", "/console/campaigns/{id}/watch", show_watch),
     Screen("GET", "/console/campaigns/{id}/poster", show_poster),
+    Screen("POST", "/console/campaigns/{id}/answer", answer, scope="manage", what="made-up people asked"),
     Screen("POST", "/console/campaigns/{id}/close", close, scope="manage", what="campaign closed"),
 )

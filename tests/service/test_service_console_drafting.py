@@ -31,6 +31,7 @@ from lopub.service.console.drafting import (
 )
 from lopub.service.console.keeping import all_drafts
 from lopub.service.console.listing import state_of
+from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, Moments
 from lopub.service.console.qr import qr_modules, qr_svg
 from lopub.service.database import store_at
 from lopub.service.queue import State, jobs_of
@@ -210,6 +211,18 @@ def test_buttons_are_taken_back_one_by_one_while_nothing_else_was_changed():
     for i in range(MOST_DRAFTS + 1):
         changes.did(f"d{i}", "x", "v")
     assert changes.before("d0", "v") is None and changes.before("d1", "v") == "x"
+
+
+def test_what_many_look_at_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch):
+    now, made = 100.0, iter(range(1000))
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    moments = Moments[int]()
+    assert [moments.of(key, lambda: next(made)) for key in ("a", "a", "b", "a", "b")] == [0, 0, 1, 0, 1]
+    now += FRESH_SECONDS
+    assert moments.of("a", lambda: next(made)) == 2
+    for key in range(MOST_KEPT + 1):
+        moments.of(key, lambda: next(made))
+    assert moments.of("a", lambda: -1) == -1
 
 
 def test_a_form_of_an_older_draft_keeps_all_of_its_questions():

@@ -16,6 +16,7 @@ from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
+from lopub.service.console.moments import Moments
 from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
@@ -38,6 +39,7 @@ class Desk:
     """Whether everything here is made up."""
     gate: Gate = field(default_factory=Gate)
     changes: Changes = field(default_factory=Changes)
+    moments: Moments[bytes] = field(default_factory=Moments)
 
     @property
     def store(self) -> ReportStore:
@@ -69,7 +71,16 @@ class Screen:
 
 def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> Answer:
     """A page, or a part of one, in the reader's language."""
-    content = words_in(page_language(visit.languages)).get_template(template).render(visit=visit, **context)
+    return html(rendered(visit, template, **context), status=status)
+
+
+def rendered(visit: Visit, template: str, **context: Any) -> bytes:
+    """A page, or a part of one, as bytes."""
+    return words_in(page_language(visit.languages)).get_template(template).render(visit=visit, **context).encode()
+
+
+def html(content: bytes, *, status: int = 200) -> Answer:
+    """Bytes that are a page, or a part of one."""
     return Response(content, status_code=status, media_type="text/html; charset=utf-8")
 
 

@@ -39,12 +39,13 @@ def state_of(entry: Entry, published: set[str]) -> str:
 
 def _campaign(entry: Entry, published: set[str]) -> Row:
     terms = entry.campaign.terms
+    last = terms.schedule.closes if terms.schedule is not None and entry.closed_by_hand is None else entry.closed_on
     return Row(
         id=entry.campaign.id,
         title=terms.title or terms.name,
         name=terms.name,
         state=state_of(entry, published),
-        closes=str(entry.closed_on or entry.closes_on or ""),
+        closes=str(last or ""),
         address=f"/console/campaigns/{entry.campaign.id}",
     )
 

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -11,9 +12,10 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.wording import Wording
 from lopub.errors import TooFewReports
 from lopub.forecast.outlook import Outlook, outlook_of
+from lopub.pages.templating import page_language
 from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
 from lopub.service.console.charts import bars
-from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
+from lopub.service.console.desk import Answer, Desk, Screen, html, page, refused, rendered, to
 from lopub.service.console.keeping import goal_of
 from lopub.service.console.listing import state_of
 from lopub.service.console.qr import qr_svg
@@ -57,9 +59,9 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
         days=tuple((str(day_at(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
         refused={str(reason): n for reason, n in found.refused.items()},
         n_withdrawn=found.n_withdrawn,
-        error=at.at(found.n_reports).shares,
+        error=at.shares_at(found.n_reports),
         goal=goal,
-        goal_error=None if goal is None else at.at(goal).shares,
+        goal_error=None if goal is None else at.shares_at(goal),
         days_left=None if goal is None else _days_left(found, goal, entry.clock()),
     )
 
@@ -80,7 +82,7 @@ def _context(desk: Desk, visit: Visit, entry: Entry) -> dict[str, Any]:
         "wording": Wording.of(campaign, visit.languages),
         "state": state_of(entry, subjects_done(desk.store, "publish")),
         "address": f"{desk.public}/c/{campaign.id}",
-        "epsilon": decimal_up(campaign.loss),
+        "epsilon": f"{Decimal(decimal_up(campaign.loss)).normalize():f}",
     }
 
 
@@ -97,11 +99,16 @@ def show_campaign(desk: Desk, visit: Visit) -> Answer:
 
 
 def show_watch(desk: Desk, visit: Visit) -> Answer:
-    """How it goes, alone: the part of the page that is asked for again and again."""
-    entry = desk.entry(visit)
-    found = watched(desk, entry)
-    chart = "" if found is None else bars(found.days)
-    return page(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+    """How it goes, alone: the part of the page that is asked for again and again, by everybody who watches; nothing in it depends
+    on who asks but its language."""
+
+    def made() -> bytes:
+        entry = desk.entry(visit)
+        found = watched(desk, entry)
+        chart = "" if found is None else bars(found.days)
+        return rendered(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+
+    return html(desk.moments.of((visit.at["id"], page_language(visit.languages)), made))
 
 
 def show_poster(desk: Desk, visit: Visit) -> Answer:

@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -34,6 +36,7 @@ from lopub.jobs.answering import answer
 from lopub.jobs.publishing import publish
 from lopub.jobs.results import place_of, write_archive
 from lopub.jobs.work import Task
+from lopub.jobs.worker import Worker
 from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
@@ -285,6 +288,29 @@ def test_a_running_job_is_cancelled_and_leaves_nothing(tmp_path: Path):
         assert ended(store, job).state is State.CANCELLED
     assert list((tmp_path / "files").iterdir()) == []
     store.close()
+
+
+class Talkative:
+    """An attempt that has something to say all the time."""
+
+    def poll(self, seconds: float) -> bool:
+        time.sleep(0.01)
+        return True
+
+    def recv(self) -> tuple[str, tuple[str, int, int]]:
+        return "progress", ("counting", 1, 2)
+
+
+def test_a_job_that_talks_all_the_time_is_cancelled_too(store: ReportStore, database: str, tmp_path: Path):
+    """Forbids to look whether a job is to stop only where it has said nothing for a while."""
+    asked = ask(store, "backup")
+    worker = Worker(store, database, tmp_path / "files", name="one")
+    job = claim(store, "one")
+    assert job is not None
+    cancel(store, asked.number)
+    over = time.monotonic() + SECONDS
+    worker._watched(job, cast(Connection, Talkative()), lambda: time.monotonic() > over)
+    assert find_job(store, asked.number).state is State.CANCELLED
 
 
 def expected_files(collected: ReportStore, database: str, home: Path) -> dict[str, str]:

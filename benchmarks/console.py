@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -119,8 +120,9 @@ def pages(address: str, directory: Path, n_reports: int) -> Figures:
     return found
 
 
-def watch(port: int, cookie: str, path: str, seconds: float, answer: Answers) -> None:
-    """People who watch a campaign, each asking as often as a page does; the times that it took, from another process."""
+def watch(port: int, cookie: str, path: str, seconds: float, ready: Event, answer: Answers) -> None:
+    """People who watch a campaign, each asking as often as a page does once the load begins; the times that it took, from another
+    process."""
     request = (
         f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: lopub_console={cookie}\r\nHX-Request: true\r\n\r\n".encode()
     )
@@ -142,9 +144,10 @@ def watch(port: int, cookie: str, path: str, seconds: float, answer: Answers) ->
 
     async def every() -> list[float]:
         times: list[float] = []
-        await asyncio.gather(*(one(number, times) for number in range(VIEWERS)))
+        await asyncio.gather(*(one(number, times) for number in range(VIEWERS if seconds else 0)))
         return times
 
+    ready.wait()
     answer.put(asyncio.run(every()))
 
 
@@ -158,15 +161,18 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
     with running_console(address, directory) as console:
         time.sleep(10)
         for turn in range(2 * TURNS):
-            watched, answer, times = turn % 2 == 1, context.Queue(), context.Queue()
-            senders = context.Process(target=load, args=(console.port, target.canonical_bytes, template, 50, seconds, answer))
+            watched, answer, times, ready = turn % 2 == 1, context.Queue(), context.Queue(), context.Event()
             path = f"/console/campaigns/{target.id}/watch"
-            people = context.Process(target=watch, args=(console.console_port, console.cookie, path, seconds, times))
-            for process in [senders, people] if watched else [senders]:
-                process.start()
+            asked = (console.console_port, console.cookie, path, seconds if watched else 0.0, ready, times)
+            people = context.Process(target=watch, args=asked)  # in every turn, so that turns differ in nothing else
+            people.start()
+            time.sleep(5)  # until it has loaded everything
+            senders = context.Process(target=load, args=(console.port, target.canonical_bytes, template, 50, seconds, answer))
+            senders.start()
+            ready.set()
             rates[watched].append(50 * len(answer.get(timeout=seconds + 60)) / seconds)
-            waited += times.get(timeout=seconds + 60) if watched else []
-            for process in [senders, people] if watched else [senders]:
+            waited += times.get(timeout=seconds + 60)
+            for process in (senders, people):
                 process.join()
             print("watched" if watched else "alone", round(rates[watched][-1]), flush=True)
     pairs = [with_them / without for without, with_them in zip(rates[False], rates[True], strict=True)]

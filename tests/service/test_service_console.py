@@ -473,6 +473,14 @@ def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     assert "campaign closed" in console.get("/console/log")
 
 
+def test_made_up_people_answer_in_a_demo_only(console: Console):
+    address = send(console, "earnest", 1, min_reports=1)
+    answer = console.do(f"{address}/answer", {"people": "50"})
+    assert answer.status == 403
+    assert b"only in a demo do made-up people answer" in answer.body
+    assert "/answer" not in console.get(address)
+
+
 def test_states_are_told_apart(console: Console):
     later = people.campaign("later")
     draft = HOSTILE | {"name": "later", "title": "Later", "schedule": {"opens": "2990-12-01", "closes": "2990-12-31"}}

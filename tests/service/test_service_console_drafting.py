@@ -2,17 +2,22 @@
 
 import hashlib
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from lopub.collection.catalogue import ALUMNI
+from lopub.contract.schedule import Repeat, Schedule, day_of
+from lopub.contract.terms import Terms
 from lopub.errors import DomainError
 from lopub.forecast.draft import draft_of
 from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.forecast.shorthand import Object
 from lopub.jobs import demo
-from lopub.service.campaigns import all_campaigns, tally
+from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, tally
 from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.changes import MOST_DRAFTS, Changes
 from lopub.service.console.drafting import (
@@ -29,7 +34,7 @@ from lopub.service.console.drafting import (
     shown,
     written,
 )
-from lopub.service.console.keeping import all_drafts
+from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new_draft
 from lopub.service.console.listing import state_of
 from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, Moments
 from lopub.service.console.qr import qr_modules, qr_svg
@@ -211,6 +216,30 @@ def test_buttons_are_taken_back_one_by_one_while_nothing_else_was_changed():
     for i in range(MOST_DRAFTS + 1):
         changes.did(f"d{i}", "x", "v")
     assert changes.before("d0", "v") is None and changes.before("d1", "v") == "x"
+
+
+def test_a_text_is_kept_only_where_the_draft_is_as_it_was_found(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    found = new_draft(store, "one")
+    first = keep_text(store, found, "two")
+    assert first is not None and first.version != found.version
+    assert keep_text(store, found, "three") is None
+    assert find_draft(store, found.id).text == "two"
+    store.close()
+
+
+def test_a_campaign_with_a_published_round_is_still_open(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2))
+    questions = ALUMNI.people(1, seed=0).domain
+    campaign = make_campaign(questions, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    assert [entry.is_final(slot) for slot in (*schedule.slots, None)] == [True, True, False, False, False, False, False]
+    assert state_of(entry, {campaign.id}) == "open"
+    close_campaign(store, campaign.id)
+    closed = find_campaign(store, campaign.id)
+    assert closed.is_final() and state_of(closed, {campaign.id}) == "published"
+    store.close()
 
 
 def test_what_many_look_at_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch):

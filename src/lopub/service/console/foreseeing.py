@@ -164,10 +164,11 @@ def advised(text: str, people: int, epsilon: str) -> list[Advised]:
 
 
 def show_advice(desk: Desk, visit: Visit) -> Answer:
-    """What would help, as a part of the page: it takes longer than a slider may."""
+    """What would help: a part of the page that comes after it, since it takes longer than a slider may; or a page of its own."""
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
-    return page(visit, "advice.html", kept=kept, advised=advised(kept.text, people, epsilon))
+    name = "advice.html" if visit.is_part else "advised.html"
+    return page(visit, name, kept=kept, advised=advised(kept.text, people, epsilon))
 
 
 def bin_question(desk: Desk, visit: Visit) -> Answer:

@@ -38,7 +38,7 @@ from service import Answers, addresses, campaign, load
 RESULTS = Path(__file__).parent / "results" / "console.csv"
 N_CAMPAIGNS, N_DAYS, GROUP = 20, 60, 100_000
 VIEWERS, EVERY_SECONDS = 200, 10
-TURNS = 5
+TURNS = 4
 Figures = dict[str, float]
 
 
@@ -87,16 +87,17 @@ def milliseconds(console: Console, paths: Iterator[str] | list[str], **headers: 
     return times
 
 
+def spent(console: Console) -> float:
+    """Milliseconds that the process has worked so far."""
+    fields = Path(f"/proc/{console.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def cpu_of(console: Console, ask: Callable[[], object]) -> float:
     """Milliseconds of the process that something took: what it would take on a machine that has nothing else to do."""
-
-    def spent() -> float:
-        fields = Path(f"/proc/{console.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-    before = spent()
+    before = spent(console)
     ask()
-    return spent() - before
+    return spent(console) - before
 
 
 def pages(address: str, directory: Path, n_reports: int) -> Figures:
@@ -157,6 +158,7 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
     context = multiprocessing.get_context("spawn")
     template = Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes()
     rates: dict[bool, list[float]] = {False: [], True: []}
+    costs: dict[bool, list[float]] = {False: [], True: []}  # milliseconds of the process for a thousand reports
     waited: list[float] = []
     with running_console(address, directory) as console:
         time.sleep(10)
@@ -169,18 +171,28 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
             time.sleep(5)  # until it has loaded everything
             senders = context.Process(target=load, args=(console.port, target.canonical_bytes, template, 50, seconds, answer))
             senders.start()
+            before = spent(console)
             ready.set()
-            rates[watched].append(50 * len(answer.get(timeout=seconds + 60)) / seconds)
+            n_reports = 50 * len(answer.get(timeout=seconds + 60))
             waited += times.get(timeout=seconds + 60)
+            rates[watched].append(n_reports / seconds)
+            costs[watched].append(1000 * (spent(console) - before) / n_reports)
             for process in (senders, people):
                 process.join()
-            print("watched" if watched else "alone", round(rates[watched][-1]), flush=True)
+            print("watched" if watched else "alone", round(rates[watched][-1]), round(costs[watched][-1]), flush=True)
+        idle, times, ready = spent(console), context.Queue(), context.Event()
+        ready.set()
+        watch(console.console_port, console.cookie, path, seconds, ready, times)
+        idle = (spent(console) - idle) / (1000 * seconds)
     pairs = [with_them / without for without, with_them in zip(rates[False], rates[True], strict=True)]
     return {
         "alone_reports_per_second": statistics.median(rates[False]),
         "watched_reports_per_second": statistics.median(rates[True]),
         "ratio_median": statistics.median(pairs),
         "ratio_least": min(pairs),
+        "alone_ms_per_1000_reports": statistics.median(costs[False]),
+        "watched_ms_per_1000_reports": statistics.median(costs[True]),
+        "viewers_alone_share_of_a_core": idle,
         "watch_median_ms": statistics.median(waited),
     }
 

@@ -257,12 +257,12 @@ def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
             assert "49<" not in page and "49&lt;" not in page
 
 
-def test_a_slider_of_people_moves_the_field_beside_it_and_nothing_else_does(console: Console):
+def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Console):
     address = begun(console)
     moved = console.get(f"{address}/plan?scale=4.3&epsilon=2", HX_Request="true")
     assert 'hx-swap-oob="true"' in moved and 'name="people" value="20000"' in moved
     typed = console.get(f"{address}/plan?people=777&epsilon=2", HX_Request="true")
-    assert "777" in typed and 'name="people"' not in typed
+    assert "777" in typed and 'name="people"' not in typed and 'name="scale" min="1" max="7" step="0.1" value="2.9"' in typed
     for scale in ("nan", "inf", "-inf", "x", "1e999", ""):
         assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
 

@@ -30,7 +30,7 @@ FLAGS = (
 SIZES = {"desk": (1280, 900), "phone": (390, 844)}
 FULL = bool(os.environ.get("LOPUB_FULL"))
 MOST_TABS = 200
-SECONDS = 40
+SECONDS = 120
 PICTURES = os.environ.get("LOPUB_PICTURES")
 """A directory for pictures of every screen, to be looked at."""
 

@@ -72,10 +72,10 @@ export function* codesOf(block: Block, bits: number, hashes: number, salt: strin
 
 /** What comes of work that lets go now and then. */
 export function finished<T>(work: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
+  let step;
+  do step = work.next();
+  while (!step.done);
+  return step.value;
 }
 
 /** How many bytes are hashed for the first hashes of all cells of these blocks. */

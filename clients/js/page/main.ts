@@ -258,7 +258,7 @@ class Page {
       swap(asked, wish, status);
       void this.withdraw();
     } }, words.meant);
-    const asked = h("div", { class: "asked", role: "group", "aria-label": words.isMeant }, h("p", {}, words.isMeant), keep, sure);
+    const asked = h("div", { class: "confirm", role: "group", "aria-label": words.isMeant }, h("p", {}, words.isMeant), keep, sure);
     status.textContent = "";
     return [wish, status];
   }

@@ -23,7 +23,7 @@ LARGEST = 300_000
 """Bytes of a page's HTML."""
 KINDS = (
     "index",
-    "choosing",  # lists, tables, a picture
+    "tutorials/noisy-report",  # equations, code with what it prints, pictures
     "reproduction",  # many pictures
     "format",  # long blocks of code
     "reference/python-device",  # signatures
@@ -95,7 +95,7 @@ def test_every_public_name_is_described_once(site: Path):
     assert sorted(described) == sorted(set(lopub.__all__) - {"__version__"})
 
 
-def test_every_page_on_disk_is_in_the_site_and_within_three_clicks(site: Path):
+def test_every_page_on_disk_is_in_the_site(site: Path):
     missing = [
         p for p in (ROOT / "docs").rglob("*.md") if not (site / p.relative_to(ROOT / "docs").with_suffix(".html")).exists()
     ]

@@ -1,7 +1,10 @@
 """The documentation site: it builds without a warning, is light, asks no other host for anything, and can be read on a phone."""
 
+import fcntl
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -34,11 +37,23 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="n
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
+    """The site, built once for all processes that the tests run in."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "site"
+    folder.mkdir(exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "html" / "index.html").exists():
+            _build(folder)
+    return folder / "html"
+
+
+def _build(folder: Path) -> None:
     build = [*(sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"), "-d", folder / "doctrees", "-b", "html"]
     done = subprocess.run([*build, ROOT / "docs", folder / "html"], capture_output=True, text=True)
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return folder / "html"
+    if done.returncode or done.stderr:
+        shutil.rmtree(folder / "html", ignore_errors=True)
+        raise AssertionError(done.stderr)
 
 
 class Quiet(SimpleHTTPRequestHandler):

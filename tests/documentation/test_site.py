@@ -27,8 +27,8 @@ LARGEST = 300_000
 KINDS = (
     "index",
     "tutorials/noisy-report",  # equations, code with what it prints, pictures
-    "reproduction",  # many pictures
-    "format",  # long blocks of code
+    "explanation/epsilon",  # tables, equations, pictures
+    "http",  # long blocks of code
     "reference/python-device",  # signatures
     "search",
 )

@@ -1,6 +1,7 @@
 """A collector with its console for tests: a real process, and what a browser would send to it."""
 
 import http.client
+import json
 import os
 import re
 import subprocess
@@ -12,8 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
+import people
+from lopub.contract.report import Report
+from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
+from lopub.service.store import Submission
 from lopub.service.tokens import new_token
+from lopub.service.wire import row_of
 from servers import Answer
 
 
@@ -100,3 +106,31 @@ def running_console(address: str, directory: Path, *options: str) -> Iterator[Co
         drain.join(10)
         process.stdout.close()
         process.stderr.close()
+
+
+def begun(console: Console, draft: dict | None = None) -> str:
+    """A new draft; where it is."""
+    answer = console.do("/console/drafts", {"from": "example"})
+    assert answer.status == 303
+    address = answer.headers["location"]
+    if draft is not None:
+        assert console.do(f"{address}/text", {"text": json.dumps(draft)}).status == 303
+    return address
+
+
+def opened(console: Console, draft: dict) -> str:
+    """A campaign of a draft; where it is."""
+    answer = console.do(f"{begun(console, draft)}/open")
+    assert answer.status == 303, answer.body
+    return answer.headers["location"]
+
+
+def send(console: Console, name: str, n: int, *, min_reports: int) -> str:
+    """A campaign with so many reports; where it is."""
+    campaign = people.campaign(name, min_reports=min_reports)
+    store = store_at(console.address)
+    entry, _ = open_campaign(store, campaign)
+    rows = [row_of(Report.from_bytes(data, campaign), entry.number) for data in people.reports(campaign, n)]
+    store.write([Submission(entry.number, rows)])
+    store.close()
+    return f"/console/campaigns/{campaign.id}"

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -11,18 +12,34 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 
 import people
 from lopub.collection.batch import ReportBatch
+from lopub.collection.dataset import Dataset
+from lopub.collection.progress import silent
+from lopub.collection.simulation.clients import simulate
 from lopub.contract.report import Report
+from lopub.contract.schedule import Repeat, Schedule, day_of
+from lopub.contract.terms import Terms
 from lopub.errors import DomainError
 from lopub.forecast.draft_template import template
+from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.jobs.answering import answer
+from lopub.jobs.publishing import publish
 from lopub.jobs.results import place_of, write_archive
-from lopub.service.campaigns import close_campaign, find_campaign, open_campaign
+from lopub.jobs.work import Task
+from lopub.jobs.worker import Worker
+from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
 from lopub.service.database import store_at
+from lopub.service.importing import _rows
 from lopub.service.queue import (
     LEASE_MS,
     MOST_ATTEMPTS,
@@ -43,7 +60,7 @@ from lopub.service.store import ReportStore, Submission
 from lopub.service.wire import row_of
 
 CAMPAIGN = people.campaign()
-SECONDS = 120
+SECONDS = 600
 """How long anything here may take before a test gives up; nothing is compared with it."""
 
 
@@ -105,7 +122,7 @@ def test_whoever_asks_twice_gets_one_job(store: ReportStore):
     assert first.number == again.number != other.number
     cancel(store, first.number)
     assert ask(store, "publish", "a").number not in (first.number, other.number)
-    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, got 'dance'"):
+    with pytest.raises(DomainError, match="kind must be one of publish, plan, export, backup, delete, answer, got 'dance'"):
         ask(store, "dance")
 
 
@@ -204,6 +221,54 @@ def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
     store.close()
 
 
+def test_shares_that_are_known_from_elsewhere_are_kept_and_a_wrong_file_is_told(
+    collected: ReportStore, database: str, tmp_path: Path
+):
+    first = CAMPAIGN.domain.attributes[0]
+    listed = "\n".join(f"{text},{0.5 if i < 2 else 0}" for i, text in enumerate(first.texts))
+    choices = {"margins": f"{first.name},probability\n{listed}\n"}
+    task = Task(store=collected, address=database, home=tmp_path, subject=CAMPAIGN.id, choices=choices, progress=silent)
+    (tmp_path / "one").mkdir()
+    assert publish(task, tmp_path / "one")["n_reports"] == 60
+    assert not (tmp_path / "one" / "margin.csv").exists()
+    table = (tmp_path / "one" / "publication" / "estimates" / "marginals.csv").read_text()
+    assert re.search(rf"^{first.name},{first.texts[0]},0\.5\b", table, re.MULTILINE), table
+    for wrong, sentence in {
+        "x,y": "the file of known shares has no column 'probability'",
+        f"{first.name},probability\n?,1": "line 2",
+    }.items():
+        with pytest.raises(DomainError, match=sentence):
+            publish(replace(task, choices={"margins": wrong}), tmp_path / "one")
+
+
+def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: ReportStore, database: str, tmp_path: Path):
+    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2))
+    campaign = make_campaign(CAMPAIGN.domain, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    over, now = schedule.slots[0], schedule.slots[3]
+    answers = Dataset(campaign.domain, np.array([[1, 2]] * 20, dtype=np.int32))
+    for slot in (over, now):
+        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+    task = Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices={"round": over}, progress=silent)
+    (tmp_path / "one").mkdir()
+    assert publish(task, tmp_path / "one")["n_reports"] == 20
+    for choices in ({}, {"round": now}):
+        with pytest.raises(DomainError, match="close the campaign first"):
+            publish(replace(task, choices=choices), tmp_path / "two")
+
+
+def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: ReportStore, database: str, tmp_path: Path):
+    entry, _ = open_campaign(store, CAMPAIGN)
+    choices = {"people": 50, "seed": 9}
+    task = Task(store=store, address=database, home=tmp_path, subject=CAMPAIGN.id, choices=choices, progress=silent)
+    assert answer(task, tmp_path) == {"n_people": 50, "n_new": 50}
+    assert answer(task, tmp_path) == {"n_people": 50, "n_new": 0}
+    assert tally(store, entry).n_reports == 50
+    close_campaign(store, CAMPAIGN.id)
+    with pytest.raises(DomainError, match="nobody can answer today"):
+        answer(task, tmp_path)
+
+
 def test_what_cannot_be_done_fails_with_its_sentence(store: ReportStore, database: str, tmp_path: Path):
     open_campaign(store, CAMPAIGN)
     with working(database, tmp_path / "files"):
@@ -223,6 +288,29 @@ def test_a_running_job_is_cancelled_and_leaves_nothing(tmp_path: Path):
         assert ended(store, job).state is State.CANCELLED
     assert list((tmp_path / "files").iterdir()) == []
     store.close()
+
+
+class Talkative:
+    """An attempt that has something to say all the time."""
+
+    def poll(self, seconds: float) -> bool:
+        time.sleep(0.01)
+        return True
+
+    def recv(self) -> tuple[str, tuple[str, int, int]]:
+        return "progress", ("counting", 1, 2)
+
+
+def test_a_job_that_talks_all_the_time_is_cancelled_too(store: ReportStore, database: str, tmp_path: Path):
+    """Forbids to look whether a job is to stop only where it has said nothing for a while."""
+    asked = ask(store, "backup")
+    worker = Worker(store, database, tmp_path / "files", name="one")
+    job = claim(store, "one")
+    assert job is not None
+    cancel(store, asked.number)
+    over = time.monotonic() + SECONDS
+    worker._watched(job, cast(Connection, Talkative()), lambda: time.monotonic() > over)
+    assert find_job(store, asked.number).state is State.CANCELLED
 
 
 def expected_files(collected: ReportStore, database: str, home: Path) -> dict[str, str]:

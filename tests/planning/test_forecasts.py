@@ -60,6 +60,13 @@ def test_views_that_are_drawn_alike_have_the_same_forecast():
     assert filled.shares == pytest.approx(sampled.shares, rel=0.005)
 
 
+def test_shares_alone_are_those_of_the_whole_forecast():
+    crowd = Population.like_surveys(domain_of(3, 12, 2, 40))
+    for view in (AllAttributes(), Sample(2)):
+        found = outlook(Design("direct", view, False), crowd, 2)
+        assert [found.shares_at(n) for n in (1, 300, 10**6)] == [found.at(n).shares for n in (1, 300, 10**6)]
+
+
 def test_dependence_that_no_report_covers_counts_more_where_nobody_knows_it():
     crowd = Population.like_surveys(SIXTEEN)
     alone = outlook(Design("subset", Sample(1), True), crowd, 4).at(10**9)

@@ -1,28 +1,28 @@
 """The console lets in whom it knows, does what they may ask, and shows texts as texts; under min_reports it shows nothing."""
 
 import hashlib
+import html
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 import people
-from consoles import Console, running_console
-from lopub.contract.report import Report
+from consoles import Console, begun, opened, running_console, send
+from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
-from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign
+from lopub.service.campaigns import all_campaigns, close_campaign
 from lopub.service.console import gate
 from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
 from lopub.service.database import store_at
-from lopub.service.queue import State, ask, claim, end
-from lopub.service.store import Submission
+from lopub.service.queue import State, ask, claim, end, find_job
 from lopub.service.tokens import all_grants, new_token, revoke
-from lopub.service.wire import row_of
 
 NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns".split())  # noqa: SIM905
 """Words of templates that every language has."""
@@ -63,23 +63,6 @@ def reader(stranger: Console) -> Console:
     """Somebody whose token may only read."""
     stranger.sign_in(stranger.reader)
     return stranger
-
-
-def begun(console: Console, draft: dict | None = None) -> str:
-    """A new draft; where it is."""
-    answer = console.do("/console/drafts", {"from": "example"})
-    assert answer.status == 303
-    address = answer.headers["location"]
-    if draft is not None:
-        assert console.do(f"{address}/text", {"text": json.dumps(draft)}).status == 303
-    return address
-
-
-def opened(console: Console, draft: dict) -> str:
-    """A campaign of a draft; where it is."""
-    answer = console.do(f"{begun(console, draft)}/open")
-    assert answer.status == 303, answer.body
-    return answer.headers["location"]
 
 
 def addresses() -> list[tuple[str, str, str]]:
@@ -270,8 +253,52 @@ def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
         for language in LANGUAGES:
             page = console.get(path.replace("<", "%3C").replace(">", "%3E"), Accept_Language=language)
             assert SCRIPT not in page, path
-            assert page.count("<script") == page.count('<script src="/console/static/htmx.min.js"')
+            assert page.count("<script") == page.count('<script src="/console/static/')
             assert "49<" not in page and "49&lt;" not in page
+
+
+def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Console):
+    address = begun(console)
+    moved = console.get(f"{address}/plan?scale=4.3&epsilon=2", HX_Request="true")
+    assert 'hx-swap-oob="true"' in moved and 'name="people" value="20000"' in moved
+    typed = console.get(f"{address}/plan?people=777&epsilon=2", HX_Request="true")
+    assert "777" in typed and 'name="people"' not in typed and 'name="scale" min="1" max="7" step="0.1" value="2.9"' in typed
+    for scale in ("nan", "inf", "-inf", "x", "1e999", ""):
+        assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
+
+
+def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
+    address = begun(console)
+    plain, weak = (console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9))
+    assert "What epsilon means: whoever sees one report" in plain and "is above 8" not in plain
+    assert "Epsilon 9 is above 8: it protects on paper only." in weak
+
+
+def test_a_preview_is_the_contributors_own_page_and_knows_no_collector(console: Console):
+    address = begun(console)
+    assert f'<iframe src="{address}/page"' in console.get(f"{address}/preview")
+    answer = console.ask("GET", f"{address}/page")
+    page = answer.body.decode()
+    assert 'data-collector=""' in page and 'data-preview="yes"' in page and 'data-closed=""' in page
+    policy = answer.headers["content-security-policy"]
+    assert policy == contribution.policy("data:", framed=True)
+    assert answer.headers["cache-control"] == "no-store"
+    for name, hashed in re.findall(r'(?:src|href)="(/[^"]+)" integrity="([^"]+)"', page):
+        found = console.ask("GET", name)
+        assert found.status == 200
+        assert contribution.integrity(name.rpartition("/")[2]) == hashed
+    assert console.ask("GET", "/console/contribute/page.html").status == 404
+
+
+def test_what_is_opened_is_what_the_preview_showed(console: Console):
+    address = begun(console, HOSTILE | {"name": "stale", "title": "Stale"})
+    shown = re.search(r'name="campaign" value="(\w{64})"', console.get(f"{address}/preview"))
+    assert shown
+    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"name": "stale", "title": "Newer"})}).status == 303
+    answer = console.do(f"{address}/open", {"campaign": shown[1]})
+    assert answer.status == 400
+    assert b"the draft was changed after this preview was shown" in answer.body
+    assert "Newer" in console.get(address)
 
 
 def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
@@ -279,8 +306,6 @@ def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
     page = console.get(opened(console, quoted))
     snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     assert snippet
-    import html
-
     assert html.unescape(snippet[1]).count('"') == 8
 
 
@@ -313,25 +338,103 @@ def test_a_file_becomes_a_draft(console: Console):
     assert 'value="uploaded"' in console.get(answer.headers["location"])
 
 
+# ---- one draft in two tabs
+
+
+def form_on(console: Console, address: str) -> dict[str, str]:
+    """Every control of a draft's page with what stands in it."""
+    page = console.get(address).partition('<form method="post" action="/console/drafts/')[2].partition("</form>")[0]
+    found = {
+        name: html.unescape(value) for name, value in re.findall(r'<input type="\w+"[^>]* name="([^"]+)" value="([^"]*)"', page)
+    }
+    found |= {
+        name: html.unescape(text)
+        for name, text in re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    }
+    kinds = re.findall(r'<select id="[^"]+" name="([^"]+)">.*?<option value="([^"]*)" selected', page)
+    return found | dict(kinds)
+
+
+def test_a_second_tab_does_not_overwrite_what_the_first_one_saved(console: Console):
+    address = begun(console)
+    first, second = form_on(console, address), form_on(console, address)
+    assert first["tab"] != second["tab"]
+    assert console.do(address, first | {"title.en": "From the first tab"}).status == 303
+    part = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    body = urlencode(second | {"title.en": "From the second tab", "csrf": console.csrf()}).encode()
+    told = console.ask("POST", address, body, **part)
+    assert b"was changed elsewhere after this page was loaded" in told.body
+    assert b"Saved." not in told.body
+    answer = console.do(address, second | {"title.en": "From the second tab", "do": "plan"})
+    assert answer.status == 409
+    assert "From the first tab" in console.get(address)
+    copy = re.search(r'class="button main" href="([^"]+)"', answer.body.decode())
+    assert copy and copy[1] != address
+    kept = form_on(console, copy[1])
+    assert kept["title.en"] == "From the second tab"
+    assert {key: kept[key] for key in second if key.startswith("q")} == {
+        key: second[key] for key in second if key.startswith("q")
+    }
+
+
+def test_a_text_does_not_overwrite_what_another_tab_saved(console: Console):
+    address = begun(console)
+    old = form_on(console, address)["version"]
+    assert console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Newer"}), "version": old}).status == 303
+    answer = console.do(f"{address}/text", {"text": json.dumps(HOSTILE | {"title": "Older"}), "version": old})
+    assert answer.status == 409
+    assert "Newer" in console.get(address)
+
+
+def test_a_tab_that_saves_as_somebody_types_goes_on_saving(console: Console):
+    address = begun(console)
+    form = form_on(console, address)
+    headers = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    for title in ("One", "Two"):  # the second is under way before the page has heard of the first
+        body = urlencode(form | {"title.en": title, "csrf": console.csrf()}).encode()
+        assert b"Saved." in console.ask("POST", address, body, **headers).body
+    assert console.do(address, form | {"title.en": "Three"}).status == 303
+    assert form_on(console, address)["title.en"] == "Three"
+
+
+def test_a_question_is_binned_by_a_button_and_the_button_is_taken_back(console: Console):
+    fields = [{"name": "age", "type": "integer", "question": "How old?", "constraints": {"minimum": 0, "maximum": 119}},
+              {"name": "job", "type": "boolean", "question": "A job?"}]  # fmt: skip
+    address = begun(console, {"name": "binned", "title": "Binned", "min_reports": 10, "schema": {"fields": fields}})
+    advice = console.get(f"{address}/advice")
+    offered = re.search(
+        r'name="version" value="(\w+)"><input type="hidden" name="question" value="age"><input[^>]*value="(\d+)"', advice
+    )
+    assert offered, advice
+    form = {"version": offered[1], "question": "age", "n": offered[2]}
+    assert console.do(f"{address}/bin", form | {"version": "0" * 16}).status == 409
+    assert console.do(f"{address}/bin", form | {"question": "job"}).status == 400
+    assert console.do(f"{address}/bin", form).status == 303
+    assert 'name="q0.edges" value="0, ' in console.get(address)
+    assert "Take back the last change" in console.get(f"{address}/plan")
+    assert console.do(f"{address}/undo", {"from": "plan"}).headers["location"] == f"{address}/plan"
+    assert 'name="q0.maximum" value="119"' in console.get(address)
+    assert console.do(f"{address}/undo").status == 303  # the text that it began with
+    assert console.do(f"{address}/undo").status == 400
+
+
+def test_a_removed_question_comes_back(console: Console):
+    address = begun(console)
+    before = form_on(console, address)
+    assert console.do(address, before | {"do": "remove:0"}).status == 303
+    assert form_on(console, address)["q0.name"] != before["q0.name"]
+    assert console.do(f"{address}/undo").status == 303
+    assert form_on(console, address)["q0.name"] == before["q0.name"]
+
+
 # ---- numbers
 
 
 def wait_for(holds: Callable[[], bool]) -> None:
-    over = time.monotonic() + 120
+    over = time.monotonic() + 600
     while not holds():
         assert time.monotonic() < over
         time.sleep(0.1)
-
-
-def send(console: Console, name: str, n: int, *, min_reports: int) -> str:
-    """A campaign with so many reports; where it is."""
-    campaign = people.campaign(name, min_reports=min_reports)
-    store = store_at(console.address)
-    entry, _ = open_campaign(store, campaign)
-    rows = [row_of(Report.from_bytes(data, campaign), entry.number) for data in people.reports(campaign, n)]
-    store.write([Submission(entry.number, rows)])
-    store.close()
-    return f"/console/campaigns/{campaign.id}"
 
 
 def test_below_min_reports_no_screen_gives_the_number_away(console: Console):
@@ -370,6 +473,14 @@ def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     assert "campaign closed" in console.get("/console/log")
 
 
+def test_made_up_people_answer_in_a_demo_only(console: Console):
+    address = send(console, "earnest", 1, min_reports=1)
+    answer = console.do(f"{address}/answer", {"people": "50"})
+    assert answer.status == 403
+    assert b"only in a demo do made-up people answer" in answer.body
+    assert "/answer" not in console.get(address)
+
+
 def test_states_are_told_apart(console: Console):
     later = people.campaign("later")
     draft = HOSTILE | {"name": "later", "title": "Later", "schedule": {"opens": "2990-12-01", "closes": "2990-12-31"}}
@@ -391,10 +502,33 @@ def test_states_are_told_apart(console: Console):
     assert "Nothing is called like that" in console.get("/console?q=no-such-thing")
 
 
+def test_a_publication_in_another_language_is_asked_for_with_its_choices(console: Console):
+    address = send(console, "choices", 5, min_reports=5)
+    assert b"close the campaign first" in console.do(f"{address}/publish").body
+    store = store_at(console.address)
+    close_campaign(store, address.rpartition("/")[2])
+    assert console.do(f"{address}/publish", {"copies": "1000"}).status == 400
+    assert b"this round cannot be published" in console.do(f"{address}/publish", {"round": "3"}).body
+    chosen = {"numbers": "draw", "language": "de", "copies": "2", "seed": "7", "rows": "9", "counts": "1"}
+    job = find_job(store, int(console.do(f"{address}/publish", chosen).headers["location"].rpartition("/")[2]))
+    store.close()
+    expected = {
+        "structure": "calibrated",
+        "method": "shrunk",
+        "numbers": "draw",
+        "language": "de",
+        "copies": 2,
+        "seed": 7,
+        "rows": 9,
+    }
+    assert job.choices == expected | {"counts": True}
+
+
 def test_a_plan_that_was_tried_out_is_what_is_opened(console: Console):
     address = begun(console, HOSTILE | {"name": "tried", "title": "Tried"})
     assert console.do(f"{address}/plan", {"people": "60", "epsilon": "3", "do": "try"}).status == 303
-    wait_for(lambda: 'class="state done"' in console.get(f"{address}/plan"))
+    wait_for(lambda: re.search('class="state (done|failed)"', console.get(f"{address}/plan")) is not None)
+    assert 'class="state done"' in console.get(f"{address}/plan"), console.get("/console/log") + "".join(console.errors)
     number = re.findall(r"/console/jobs/(\d+)", console.get(f"{address}/plan"))[0]
     made = console.ask("GET", f"/console/jobs/{number}/files/campaign.json")
     assert made.headers["content-disposition"].startswith("attachment")
@@ -431,6 +565,38 @@ def test_a_template_says_nothing_that_is_not_marked_for_translation(template: st
     without = re.sub(r"\{%-? *trans.*?endtrans *-?%\}|\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", " ", text, flags=re.DOTALL)
     left = {word for piece in re.findall(r">([^<>]*)<", without) for word in re.findall(r"[A-Za-z]{2,}", piece)}
     assert left <= NAMES
+
+
+GERMAN = {
+    "name": "deutsch", "language": "de", "title": "Deutsch", "min_reports": 3,
+    "schema": {"fields": [
+        {"name": "alter", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}},
+        {"name": "beruf", "type": "boolean", "question": "Ein Beruf?", "onlyIf": {"field": "alter", "atLeast": 0}},
+    ]},
+}  # fmt: skip
+
+
+def test_no_page_in_german_says_anything_in_english(console: Console):
+    """Texts of other packages that nobody has translated are marked as English; there must be none."""
+    address = begun(console, GERMAN)
+    wrong = begun(console, GERMAN | {"name": "Falscher Name", "min_reports": 0})
+    campaign = opened(console, GERMAN | {"title": "Zwei"})
+    job = console.do("/console/backup").headers["location"]
+    wait_for(lambda: 'class="state done"' in console.get(job))
+    pages = [address, wrong, f"{address}/plan", f"{address}/advice", f"{address}/preview", job, "/console/log", "/console"]
+    pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    told = [console.ask("GET", path, Accept_Language="de") for path in pages]
+    assert {answer.status for answer in told} == {200}
+    told += [
+        console.ask("GET", path, Accept_Language="de") for path in (f"{wrong}/plan", "/console/drafts/x", "/console/jobs/99999")
+    ]
+    form = {"csrf": console.csrf()}
+    told += [console.post(f"{campaign}{part}", form, Accept_Language="de") for part in ("/close", "/publish", "/delete")]
+    told += [console.post(f"{address}/bin", form, Accept_Language="de"), console.post(f"{address}/bin", {}, Accept_Language="de")]
+    for answer in told:
+        english = re.findall(r'lang="en"[^>]*>([^<]*)', answer.body.decode())
+        assert english in (["English"], []), english
+        assert '<html lang="de">' in answer.body.decode() or b"<html" not in answer.body
 
 
 def test_the_console_speaks_the_readers_language(console: Console):

@@ -2,19 +2,27 @@
 
 import hashlib
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from lopub.collection.catalogue import ALUMNI
+from lopub.contract.schedule import Repeat, Schedule, day_of
+from lopub.contract.terms import Terms
 from lopub.errors import DomainError
 from lopub.forecast.draft import draft_of
 from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
+from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.forecast.shorthand import Object
 from lopub.jobs import demo
-from lopub.service.campaigns import all_campaigns, tally
+from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, tally
+from lopub.service.console.binning import binned, can_bin
+from lopub.service.console.changes import MOST_DRAFTS, Changes
 from lopub.service.console.drafting import (
     KINDS,
+    aligned,
     blank,
     changed,
     edited,
@@ -26,8 +34,9 @@ from lopub.service.console.drafting import (
     shown,
     written,
 )
-from lopub.service.console.keeping import all_drafts
+from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new_draft
 from lopub.service.console.listing import state_of
+from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, Moments
 from lopub.service.console.qr import qr_modules, qr_svg
 from lopub.service.database import store_at
 from lopub.service.queue import State, jobs_of
@@ -125,6 +134,134 @@ def test_the_own_language_may_become_another_of_those_there_are_or_get_another_n
     british = edited(EXAMPLE, form_of(EXAMPLE) | {"language": "en-GB"})
     assert british["title"] == {"en-GB": "Work and reading", "de": "Arbeit und Lesen"}
     assert meaning(british)[2] == []
+
+
+# ---- fewer answers by a button
+
+
+def with_field(field: Object) -> Object:
+    return {"name": "x", "schema": {"fields": [{"name": "first", "type": "boolean", "question": "One?"}, {"name": "n", **field}]}}
+
+
+@pytest.mark.parametrize(
+    ("field", "n", "expected"),
+    [
+        ({"type": "integer", "constraints": {"minimum": 0, "maximum": 120}}, 12, {"edges": [str(e) for e in range(0, 121, 10)]}),
+        ({"type": "integer", "constraints": {"minimum": 18, "maximum": 99, "required": False}}, 8,
+         {"edges": ["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]}),
+        ({"type": "integer", "constraints": {"minimum": 1950, "maximum": 2009}}, 24,
+         {"edges": [str(e) for e in range(1950, 2011, 2)]}),
+        ({"type": "number", "bins": {"count": 40, "from": 0, "to": 200, "open": "above"}}, 8,
+         {"count": 8, "from": 0, "to": 200, "open": "above"}),
+        ({"type": "number", "bins": {"edges": ["0", "1", "2", "3", "4", "5"], "clamp": True}}, 2,
+         {"edges": ["0", "3", "5"], "clamp": True}),
+    ],
+)  # fmt: skip
+def test_a_button_bins_a_question_within_its_own_ends(field: Object, n: int, expected: Object):
+    draft = binned(with_field(field), "n", n)
+    assert meaning(draft)[2] == []
+    new = fields_of(draft)[1]
+    assert (new["type"], new["bins"]) == ("number", expected)
+    assert new.get("constraints") == ({"required": False} if "required" in str(field) else None)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"type": "string", "categories": [f"a{i}" for i in range(40)]},
+        {"type": "date", "period": "month"},
+        {"type": "integer", "constraints": {"minimum": "0", "maximum": 9}},
+        {"type": "integer"},
+        {"type": "number", "bins": {"edges": ["0", "1"]}},
+        {"type": "number"},
+    ],
+)
+def test_what_has_no_bins_to_make_is_left_to_people(field: Object):
+    draft = with_field(field)
+    assert not can_bin(draft, "n")
+    assert binned(draft, "n", 8) == draft
+
+
+def test_a_question_that_a_rule_speaks_of_is_not_binned_by_itself():
+    draft = with_field({"type": "integer", "constraints": {"minimum": 0, "maximum": 99}})
+    assert can_bin(draft, "n")
+    rule: Object = {"not": {"all": [{"field": "first", "equals": True}, {"field": "n", "atLeast": 18}]}}
+    fields_of(draft)[0]["onlyIf"] = rule
+    assert not can_bin(draft, "n")
+
+
+# ---- what happened a moment ago
+
+
+def test_a_tab_is_known_by_what_it_left_until_somebody_else_writes():
+    changes = Changes()
+    assert not changes.is_own("d", "", "")
+    changes.wrote("d", "tab", "v2")
+    assert changes.is_own("d", "tab", "v2")
+    assert not changes.is_own("d", "other", "v2") and not changes.is_own("d", "tab", "v3")
+    changes.wrote("d", "", "v3")
+    assert not changes.is_own("d", "tab", "v3") and not changes.is_own("d", "", "v3")
+
+
+def test_buttons_are_taken_back_one_by_one_while_nothing_else_was_changed():
+    changes = Changes()
+    changes.did("d", "one", "v2")
+    changes.did("d", "two", "v3")
+    assert changes.before("d", "v9") is None
+    assert changes.before("d", "v3") == "two"
+    changes.undone("d")
+    assert changes.before("d", "v2") == "one"
+    changes.undone("d")
+    assert changes.before("d", "v2") is None
+    for i in range(MOST_DRAFTS + 1):
+        changes.did(f"d{i}", "x", "v")
+    assert changes.before("d0", "v") is None and changes.before("d1", "v") == "x"
+
+
+def test_a_text_is_kept_only_where_the_draft_is_as_it_was_found(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    found = new_draft(store, "one")
+    first = keep_text(store, found, "two")
+    assert first is not None and first.version != found.version
+    assert keep_text(store, found, "three") is None
+    assert find_draft(store, found.id).text == "two"
+    store.close()
+
+
+def test_a_campaign_with_a_published_round_is_still_open(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=60), Repeat(every_days=20, rounds=6, take_part=2))
+    questions = ALUMNI.people(1, seed=0).domain
+    campaign = make_campaign(questions, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    assert [entry.is_final(slot) for slot in (*schedule.slots, None)] == [True, True, False, False, False, False, False]
+    assert state_of(entry, {campaign.id}) == "open"
+    close_campaign(store, campaign.id)
+    closed = find_campaign(store, campaign.id)
+    assert closed.is_final() and state_of(closed, {campaign.id}) == "published"
+    store.close()
+
+
+def test_what_many_look_at_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch):
+    now, made = 100.0, iter(range(1000))
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    moments = Moments[int]()
+    assert [moments.of(key, lambda: next(made)) for key in ("a", "a", "b", "a", "b")] == [0, 0, 1, 0, 1]
+    now += FRESH_SECONDS
+    assert moments.of("a", lambda: next(made)) == 2
+    for key in range(MOST_KEPT + 1):
+        moments.of(key, lambda: next(made))
+    assert moments.of("a", lambda: -1) == -1
+
+
+def test_a_form_of_an_older_draft_keeps_all_of_its_questions():
+    form = form_of(EXAMPLE)
+    fewer = changed(changed(EXAMPLE, "remove:0")[0], "remove:0")[0]
+    assert meaning(edited(aligned(fewer, form), form))[2] == []
+    assert [field["name"] for field in fields_of(aligned(fewer, form))[2:]] == [field["name"] for field in fields_of(EXAMPLE)[2:]]
+    again = edited(aligned(fewer, form), form)
+    assert [field["name"] for field in fields_of(again)] == [field["name"] for field in fields_of(EXAMPLE)]
+    assert meaning(again)[0] == meaning(EXAMPLE)[0]
 
 
 # ---- QR codes; a reader has read those that these hashes are of

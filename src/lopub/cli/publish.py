@@ -39,7 +39,7 @@ from lopub.inference.queries import MOST_TABLE_CELLS
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
 from lopub.release.render.rounds import MARK
-from lopub.release.rounds import Rounds, rounds_of
+from lopub.release.rounds import Rounds, rounds_beside, rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
 from lopub.release.summary import warnings_of, why_without_strength
@@ -232,10 +232,9 @@ def found_reports(named: Named, settings: PublishSettings, simulated: bool) -> t
     every = marked(read(replace(named, slot=None)), simulated)
     if not isinstance(every.data, ReportBatch):
         raise DomainError("counts do not tell rounds apart; --round needs the reports")
-    found = replace(every, data=every.data.of_round(named.slot))
-    note_unfinished(found.data, [named.slot])
-    rounds = publish_rounds(every.data) if len(found.data) >= max(named.campaign.terms.min_reports, 1) else None
-    return found, rounds if rounds is not None and len(rounds.n_reports) > 1 else None
+    own = every.data.of_round(named.slot)
+    note_unfinished(own, [named.slot])
+    return replace(every, data=own), rounds_beside(every.data, own)
 
 
 def marked(found: Found, simulated: bool) -> Found:

@@ -85,7 +85,7 @@ def serve(
 
 
 def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None:
-    """Serve, with a worker beside where there is a console. token: one to be told, if any."""
+    """Serve, with a worker beside where there is a console. token: that of a demo, to be told; empty where it is none."""
     from lopub.jobs.beside import worker_beside
     from lopub.service.run import serve as served
 
@@ -97,7 +97,7 @@ def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None
             say(f"sign in with {token}")
 
     with worker_beside(settings.database, settings.home) if settings.console else nullcontext():
-        served(settings, store, listening=listening)
+        served(settings, store, listening=listening, is_demo=bool(token))
 
 
 @contextmanager

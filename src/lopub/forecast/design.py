@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from lopub.contract.view import Sizes
-from lopub.forecast.outlook import Forecast, outlook
+from lopub.forecast.outlook import Forecast, Outlook, outlook
 from lopub.forecast.population import Population
 from lopub.laws import Bulk
 from lopub.laws.designs import Design
@@ -52,5 +52,10 @@ def ranked(
     weights: Sequence[float] | None = None,
 ) -> list[tuple[Design, Forecast]]:
     """The best first; designs that are equally good, such as a subset of one and direct, by name."""
-    scored = [(design, outlook(design, population, epsilon, weights).at(people)) for design in found]
+    return ranked_at([outlook(design, population, epsilon, weights) for design in found], people, goal)
+
+
+def ranked_at(outlooks: Iterable[Outlook], people: int, goal: str = "pairs") -> list[tuple[Design, Forecast]]:
+    """The same of outlooks that are there already: they know nothing of how many people there will be."""
+    scored = [(one.design, one.at(people)) for one in outlooks]
     return sorted(scored, key=lambda one: (round(error_of(one[1], goal), 9), str(one[0])))

@@ -18,7 +18,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Pair
 from lopub.forecast.noise import DesignNoise, Laws, design_of, laws_at, laws_of
 from lopub.forecast.population import DEPENDENCES, LOADINGS, Population, Probabilities
-from lopub.forecast.risk import Pairs, pair_errors, share_errors
+from lopub.forecast.risk import Pairs, ShareErrors, pair_errors, share_errors
 from lopub.laws.designs import Design
 
 MOST_PAIRS = 100
@@ -139,7 +139,7 @@ class Outlook:
     def at(self, people: int) -> Forecast:
         """What so many people are expected to give."""
         crowd = self.crowd
-        singles = share_errors(crowd.shares, crowd.times, self._singles / people, shrunk=self._noise.shrinks_shares)
+        singles = self._shares_at(people)
         if not crowd.pairs:
             none = np.empty(0)
             return Forecast(people, singles.errors, none, none, none, crowd.weights, none)
@@ -149,6 +149,14 @@ class Outlook:
         most = np.minimum(1 - (1 - first) * (1 - second) + unseen, 1.0)  # beyond which two wrong shares cannot lead
         errors, blind = np.minimum(found.errors, most), np.minimum(found.blind, most)
         return Forecast(people, singles.errors, errors, blind, np.minimum(found.bias, errors), crowd.weights, crowd.pair_weights)
+
+    def shares_at(self, people: int) -> float:
+        """What so many people are expected to give of shares: `at(people).shares`, without its pairs."""
+        return _mean(self._shares_at(people).errors, self.crowd.weights)
+
+    def _shares_at(self, people: int) -> ShareErrors:
+        crowd = self.crowd
+        return share_errors(crowd.shares, crowd.times, self._singles / people, shrunk=self._noise.shrinks_shares)
 
     @cached_property
     def _singles(self) -> Probabilities:

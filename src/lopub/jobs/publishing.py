@@ -1,5 +1,6 @@
 """A campaign's reports become a publication, and an archive of it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,40 +8,65 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.engines import LocalEngine, count_source
 from lopub.errors import DomainError
+from lopub.inference.joint import JointDistribution
 from lopub.jobs.results import write_archive
 from lopub.jobs.work import Task
 from lopub.release import PublishSettings, publish_rounds, published
+from lopub.release.rounds import Rounds, rounds_beside
 from lopub.release.stages import counts_suffice
 from lopub.service.reading import batch_of
 from lopub.service.source import StoreSource
 
 
 def publish(task: Task, part: Path) -> dict[str, Any]:
-    """The publication of a closed campaign; of one that repeats, levels in every round and the changes between them."""
+    """The publication of a closed campaign. Of one that repeats: levels in every round and the changes between them; or one
+    round that is over, as any other campaign."""
+    choices = dict(task.choices)
+    slot, margins = choices.pop("round", None), _margins(choices.pop("margins", ""), task, part)
     entry = task.entry
-    if entry.closed is None:
+    if not entry.is_final(slot):
         raise DomainError("close the campaign first: what comes in later would not be in the publication")
     directory = part / "publication"
-    if entry.campaign.terms.repeat is not None:
+    settings = PublishSettings(**choices)
+    if entry.campaign.terms.repeat is not None and slot is None:
         rounds = publish_rounds(batch_of(task.store, entry))
-        rounds.save(directory)
+        rounds.save(directory, language=settings.language)
         outcome = {"n_reports": sum(rounds.n_reports.values()), "n_rounds": len(rounds.n_reports)}
     else:
-        settings = PublishSettings(**task.choices)
-        publication = published(_reports(task, settings), settings, progress=task.progress)
+        reports, rounds_too = _reports(task, settings, slot)
+        publication = published(reports, settings, progress=task.progress, margins=margins)
         task.progress("writing files", 0, None)
-        publication.save(directory)
+        replace(publication, rounds=rounds_too).save(directory)
         outcome = {"n_reports": publication.n_reports, "n_findings": len(publication.findings.stated)}
     task.progress("packing the archive", 0, None)
     write_archive(directory, part / "publication.zip")
     return outcome
 
 
-def _reports(task: Task, settings: PublishSettings) -> ReportBatch | Counts:
-    """The reports of the campaign; their counts where these suffice, so that reports are never held all at once."""
+def _margins(text: str, task: Task, part: Path) -> list[JointDistribution]:
+    """Shares that are known from elsewhere, from the text of a csv file."""
+    if not text:
+        return []
+    path = part / "margin.csv"
+    try:
+        path.write_text(text, encoding="utf-8")
+        return [JointDistribution.load(path, task.entry.campaign.domain)]
+    except DomainError as error:
+        raise DomainError(str(error).replace(str(path), "the file of known shares")) from None
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _reports(task: Task, settings: PublishSettings, slot: int | None) -> tuple[ReportBatch | Counts, Rounds | None]:
+    """The reports of the campaign; their counts where these suffice, so that reports are never held all at once. Of one round,
+    its reports, and all rounds beside it."""
     campaign = task.entry.campaign
-    if counts_suffice(campaign, settings):
+    if slot is None and counts_suffice(campaign, settings):
         source = StoreSource(task.address, campaign)
-        return count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress)
+        return count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress), None
     task.progress("reading reports", 0, None)
-    return batch_of(task.store, task.entry)
+    every = batch_of(task.store, task.entry)
+    if slot is None:
+        return every, None
+    own = every.of_round(slot)
+    return own, rounds_beside(every, own)

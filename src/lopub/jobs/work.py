@@ -35,10 +35,12 @@ Work = Callable[[Task, Path], Mapping[str, Any]]
 
 def work_of(kind: str) -> Work:
     """What a kind of job does. Loaded here: the process that waits for jobs needs none of it."""
+    from lopub.jobs.answering import answer
     from lopub.jobs.copying import back_up, export
     from lopub.jobs.deleting import delete
     from lopub.jobs.publishing import publish
     from lopub.jobs.trying import plan
 
     works: dict[str, Work] = {"publish": publish, "plan": plan, "export": export, "backup": back_up, "delete": delete}
+    works["answer"] = answer
     return works[kind]

@@ -74,7 +74,13 @@ class Worker:
         """Pass on what an attempt says, and renew the lease, until it ends or is to stop."""
         state: tuple[str, int, int | None] = ("starting", 0, None)
         told, renewed = state, time.monotonic()
+        looked = renewed
         while not is_over():
+            if time.monotonic() - looked >= IDLE_SECONDS:  # also where an attempt has something to say all the time
+                looked = time.monotonic()
+                if is_to_stop(self._store, job):
+                    end(self._store, job, self._name, State.CANCELLED)
+                    return
             if pipe.poll(IDLE_SECONDS):
                 try:
                     kind, content = pipe.recv()
@@ -85,9 +91,6 @@ class Worker:
                     self._ended(job, kind, content)
                     return
                 state = content
-            elif is_to_stop(self._store, job):
-                end(self._store, job, self._name, State.CANCELLED)
-                return
             if time.monotonic() - renewed >= (IDLE_SECONDS if state != told else RENEW_SECONDS):
                 renew(self._store, job, self._name, *state)
                 told, renewed = state, time.monotonic()

@@ -8,18 +8,9 @@ import numpy as np
 
 from lopub.collection.progress import Progress, silent
 from lopub.contract.budget import WEAK_EPSILON
+from lopub.forecast.merging import MOST_OF_IT, merges
 from lopub.planning.planner import Plan, Planner
 
-MOST_LARGE = 3
-"""Questions that are looked at, the largest first."""
-LARGE = 10
-"""Answers from which a question may be worth binning."""
-BINS = (24, 12, 8)
-"""Fewer would merge answers that hardly anybody would merge."""
-ENOUGH = 0.95
-"""Advice is given where the error falls below this share of what it is."""
-MOST_OF_IT = 0.8
-"""The most bins are advised that still have this share of what the fewest would gain."""
 OTHERS = "others chose 2 to 16 a day (Apple) and 1.67 for six hours (Microsoft); docs/choosing.md has the list"
 
 
@@ -61,21 +52,15 @@ def _what(plan: Plan) -> str:
 
 def _binned(plan: Plan) -> Iterator[Advice]:
     """Large questions with fewer answers; the population is binned with them."""
-    for position in _largest(plan):
-        size, name = plan.domain.sizes[position], plan.domain.names[position]
-        errors = {n: _with_bins(plan.planner, position, n).error(plan.people, plan.epsilon) for n in BINS if n <= size * 2 / 3}
-        if not errors or min(errors.values()) > ENOUGH * plan.error:
-            continue
-        least = min(errors.values())
-        n = next(n for n in errors if plan.error - errors[n] >= MOST_OF_IT * (plan.error - least))
+
+    def error_with(position: int, n: int) -> float:
+        return _with_bins(plan.planner, position, n).error(plan.people, plan.epsilon)
+
+    for merge in merges(plan.domain.sizes, plan.error, error_with):
+        size, name, n = plan.domain.sizes[merge.position], plan.domain.names[merge.position], merge.n_candidates
         said = f"{name} in {n} answers instead of {size} lowers the expected error of {_what(plan)}"
         lost = f"about {size / n:.0f} of its answers would become one and could no longer be told apart"
-        yield Advice("bin", f"{said} from {plan.error:.3f} to {errors[n]:.3f}; {lost}", errors[n], name, n)
-
-
-def _largest(plan: Plan) -> list[int]:
-    sizes = plan.domain.sizes
-    return sorted((p for p in range(len(sizes)) if sizes[p] >= LARGE), key=lambda p: (-sizes[p], p))[:MOST_LARGE]
+        yield Advice("bin", f"{said} from {plan.error:.3f} to {merge.error:.3f}; {lost}", merge.error, name, n)
 
 
 def _with_bins(planner: Planner, position: int, n: int) -> Planner:

@@ -134,6 +134,14 @@ def publish_rounds(batch: ReportBatch) -> Rounds:
     )
 
 
+def rounds_beside(batch: ReportBatch, own: ReportBatch) -> Rounds | None:
+    """All rounds, to be shown beside a publication of one; None where that one has too few reports, or no other has enough."""
+    if len(own) < max(batch.campaign.terms.min_reports, 1):
+        return None
+    rounds = publish_rounds(batch)
+    return rounds if len(rounds.n_reports) > 1 else None
+
+
 def _grid(levels: Sequence[Level], name: str) -> list[list[Level]]:
     """The levels of one attribute, one list a round; empty where a round lacks an answer that others have."""
     rounds = dict.fromkeys(level.slot for level in levels if level.attribute == name)

@@ -8,12 +8,13 @@ looks compares that day with today.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
 
 from lopub.contract.campaign import Campaign
-from lopub.contract.schedule import EPOCH, GRACE_DAYS, day_of
+from lopub.contract.schedule import EPOCH, GRACE_DAYS, LATE, day_of
 from lopub.errors import CampaignClosed, DomainError, NoCampaign, Reason, TooFewReports
 from lopub.service.rows import WITHDRAWN, campaigns, refusals, reports, tallies
 from lopub.service.store import ReportStore, today
@@ -41,6 +42,10 @@ class Entry:
         if self.closed_by_hand is not None:
             return self.closed_by_hand
         return self.closes if self.closes is not None and self.closes < self.clock() else None
+
+    def is_final(self, slot: int | None = None) -> bool:
+        """Whether nothing comes in any more: of the campaign, or of one round of it, by its slot."""
+        return self.closed is not None or (slot is not None and self.untimely(slot) == LATE)
 
     def untimely(self, slot: int) -> str:
         """Whether a report of a round comes early or late; empty where it comes at its time. The days of grace are those of the
@@ -127,10 +132,16 @@ def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaig
     return _from_row(store, row, campaign)
 
 
+@lru_cache(maxsize=256)
+def _read(body: bytes) -> Campaign:
+    """A campaign never changes, and to read one takes a millisecond; whoever lists many asks again and again."""
+    return Campaign.from_bytes(body)
+
+
 def _from_row(store: ReportStore, row: Row[Any], campaign: Campaign | None = None) -> Entry:
     return Entry(
         number=row.number,
-        campaign=campaign or Campaign.from_bytes(row.body),
+        campaign=campaign or _read(row.body),
         closed_by_hand=row.closed,
         closes=row.closes,
         erased=row.erased,

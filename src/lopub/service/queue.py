@@ -17,7 +17,7 @@ from lopub.errors import DomainError, LopubError
 from lopub.service.rows import job_lines, jobs
 from lopub.service.store import ReportStore
 
-KINDS = ("publish", "plan", "export", "backup", "delete")
+KINDS = ("publish", "plan", "export", "backup", "delete", "answer")
 LEASE_MS = 10_000
 """After so long without a word a worker is taken to be dead."""
 MOST_ATTEMPTS = 5

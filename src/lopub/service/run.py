@@ -5,6 +5,7 @@ import contextlib
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, Literal
@@ -56,16 +57,18 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str, str], None]) -> None:
+def serve(
+    settings: CollectorSettings, store: ReportStore, *, listening: Callable[[str, str], None], is_demo: bool = False
+) -> None:
     """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where, and where the console
-    is, which is nowhere if empty."""
+    is, which is nowhere if empty. is_demo: whether everything in the store is made up."""
     log_to_standard_error()
     sys.setswitchinterval(SWITCH_SECONDS)
     store.hold()
     bound = _bound(settings.host, settings.port, settings.connections)
     address = _address(bound)
     collector = Collector(settings, store)
-    beside = _console(collector, settings.public.rstrip("/") or address)
+    beside = _console(collector, settings.public.rstrip("/") or address, is_demo)
     console = _address(beside[0][1]) + "/console" if beside else ""
     tell("started", address=address, console=console)
     listening(address, console)
@@ -76,7 +79,7 @@ def serve(settings: CollectorSettings, store: ReportStore, *, listening: Callabl
     tell("stopped")
 
 
-def _console(collector: Collector, public: str) -> list[tuple[uvicorn.Server, socket.socket]]:
+def _console(collector: Collector, public: str, is_demo: bool) -> list[tuple[uvicorn.Server, socket.socket]]:
     """The server of the console, on an address of its own, if there is to be one."""
     at = collector.settings.console_address
     if at is None:
@@ -87,21 +90,23 @@ def _console(collector: Collector, public: str) -> list[tuple[uvicorn.Server, so
         raise StoreError(
             f"{error}; put the console elsewhere with --console HOST:PORT, or leave it out with --console ''"
         ) from None
-    app = LateConsole(collector, public)
+    app = LateConsole(collector, public, is_demo)
     return [(uvicorn.Server(_config(app, collector.settings, lifespan="on")), bound)]
 
 
 class LateConsole:
     """The console, which is loaded once the collector listens: its packages take longer to load than the collector itself."""
 
-    def __init__(self, collector: Collector, public: str) -> None:
-        self._collector, self._public = collector, public
+    def __init__(self, collector: Collector, public: str, is_demo: bool) -> None:
+        self._collector, self._public, self._is_demo = collector, public, is_demo
         self._app: asyncio.Task[Any] | None = None
 
     def _loaded(self) -> Any:
-        from lopub.service.console.app import console_app
+        from lopub.service.console.app import console_app, warm
 
-        return console_app(self._collector, home=self._collector.settings.home.resolve(), public=self._public)
+        threading.Thread(target=warm, name="lopub-warm", daemon=True).start()
+        home = self._collector.settings.home.resolve()
+        return console_app(self._collector, home=home, public=self._public, is_demo=self._is_demo)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As an ASGI application."""

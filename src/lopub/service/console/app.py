@@ -13,9 +13,11 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from lopub.errors import DomainError, LopubError, NoCampaign
+from lopub.pages.contribution import MEDIA_TYPES, assets
+from lopub.pages.templating import LANGUAGES
 from lopub.service.collector import Collector
-from lopub.service.console import ending, foreseeing, listing, running, signing, writing
-from lopub.service.console.desk import HERE, Desk, Screen, refused, to
+from lopub.service.console import ending, foreseeing, listing, publishing, running, signing, writing
+from lopub.service.console.desk import HERE, Desk, Screen, refused, to, words_in
 from lopub.service.console.gate import COOKIE
 from lopub.service.console.keeping import record
 from lopub.service.console.visits import Visit, form_of, languages_of
@@ -25,7 +27,8 @@ from lopub.service.problems import Problem, problem_of
 from lopub.service.tokens import grant_of
 
 SCREENS = (
-    *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *ending.SCREENS,
+    *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *publishing.SCREENS,
+    *ending.SCREENS,
 )  # fmt: skip
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self';"
@@ -39,13 +42,15 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-STATIC = {"console.css": "text/css", "style.css": "text/css", "htmx.min.js": "text/javascript"}
+STATIC = {
+    "console.css": "text/css", "style.css": "text/css", "console.js": "text/javascript", "htmx.min.js": "text/javascript",
+}  # fmt: skip
 STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
 
 
-def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
+def console_app(collector: Collector, *, home: Path, public: str, is_demo: bool = False) -> Starlette:
     """The console and the metrics. public: the address by which contributors reach the collector."""
-    desk = Desk(collector=collector, home=home, public=public)
+    desk = Desk(collector=collector, home=home, public=public, is_demo=is_demo)
 
     async def metrics(_: Request) -> Response:
         return Response(collector.metrics.text(n_waiting=collector.writer.n_waiting), media_type=CONTENT_TYPE)
@@ -57,11 +62,28 @@ def console_app(collector: Collector, *, home: Path, public: str) -> Starlette:
         path = STYLE if name == "style.css" else HERE / "static" / name
         return FileResponse(path, media_type=STATIC[name], headers=HEADERS | {"Cache-Control": "no-cache"})
 
+    async def shared(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in assets():
+            return Response(status_code=404, headers=HEADERS)
+        headers = HEADERS | {"Cache-Control": "no-cache"}
+        return Response(assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers)
+
     async def front(_: Request) -> Response:
         return to("/console")
 
     routes = [Route("/", front), Route("/metrics", metrics), Route("/console/static/{name}", static)]
+    routes.append(Route(f"{foreseeing.SHARED}{{name}}", shared))
     return Starlette(routes=routes + [Route(one.path, _answering(desk, one), methods=[one.method]) for one in SCREENS])
+
+
+def warm() -> None:
+    """Load what first requests would have to: templates in every language, and what forecasts need."""
+    for language in LANGUAGES:
+        known = words_in(language)
+        for name in known.list_templates(["html"]):
+            known.get_template(name)
+    foreseeing.warm()
 
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -2,17 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
+from jinja2 import Environment
 from starlette.responses import FileResponse, Response
 
 from lopub.errors import DomainError, NoCampaign
-from lopub.pages.templating import page_language, rendered
+from lopub.pages.templating import environment, page_language
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
+from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
+from lopub.service.console.moments import Moments
+from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
 from lopub.service.store import ReportStore
@@ -30,7 +35,11 @@ class Desk:
     """Where the results of jobs lie."""
     public: str
     """The address by which contributors reach the collector."""
+    is_demo: bool = False
+    """Whether everything here is made up."""
     gate: Gate = field(default_factory=Gate)
+    changes: Changes = field(default_factory=Changes)
+    moments: Moments[bytes] = field(default_factory=Moments)
 
     @property
     def store(self) -> ReportStore:
@@ -62,9 +71,25 @@ class Screen:
 
 def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> Answer:
     """A page, or a part of one, in the reader's language."""
-    language = page_language(visit.languages)
-    content = rendered(template, TEMPLATES, language, words=HERE / "words", visit=visit, **context)
+    return html(rendered(visit, template, **context), status=status)
+
+
+def rendered(visit: Visit, template: str, **context: Any) -> bytes:
+    """A page, or a part of one, as bytes."""
+    return words_in(page_language(visit.languages)).get_template(template).render(visit=visit, **context).encode()
+
+
+def html(content: bytes, *, status: int = 200) -> Answer:
+    """Bytes that are a page, or a part of one."""
     return Response(content, status_code=status, media_type="text/html; charset=utf-8")
+
+
+@cache
+def words_in(language: str) -> Environment:
+    """The console's templates in a language, with what others say in it."""
+    found = environment(language, TEMPLATES, HERE / "words")
+    found.filters["said"] = partial(said, language=language)
+    return found
 
 
 def to(address: str) -> Answer:

@@ -192,6 +192,17 @@ def edited(draft: Object, form: Form) -> Object:
     return new | {"schema": {"fields": cast(Json, fields)}}
 
 
+def aligned(draft: Object, form: Form) -> Object:
+    """A draft with the questions that a form has, in its order: for one that was changed since the form was made of it. What no
+    control shows stays where a question of that name is there."""
+    known = {str(field.get("name")): field for field in fields_of(draft)}
+    fields: list[Object] = []
+    while (part := _Part(form, f"q{len(fields)}.")).get("type") and len(fields) < MOST_QUESTIONS:
+        old = known.get(part.get("name"), {})
+        fields.append(old | {"type": part.get("type")})
+    return draft | {"schema": {"fields": cast(Json, fields)}}
+
+
 @dataclass(frozen=True)
 class _Languages:
     """Those that a form has texts in, in the order in which it shows them; and the draft's own, as the form has it now."""

@@ -1,16 +1,13 @@
-"""A closed campaign: publish, read, ask, delete."""
+"""A campaign that was published: read, ask, delete; and how jobs go."""
 
 import threading
 
-from lopub.errors import DomainError, LopubError, TooFewReports
-from lopub.inference import METHODS
-from lopub.release.settings import STRUCTURES, PublishSettings
-from lopub.service.campaigns import Entry, tally
+from lopub.errors import DomainError, LopubError
+from lopub.service.campaigns import Entry
 from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
-from lopub.service.console.listing import state_of
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
-from lopub.service.queue import QueuedJob, State, ask, cancel, find_job, jobs_of, lines_of, subjects_done
+from lopub.service.queue import QueuedJob, State, ask, cancel, find_job, jobs_of, lines_of
 from lopub.service.studies import open_study
 
 FRAMED = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'"
@@ -21,6 +18,7 @@ FILES = {
     "export": {"reports.parquet": "application/vnd.apache.parquet"},
     "backup": {"lopub.backup": "application/octet-stream"},
     "delete": {"certificate.json": "application/json"},
+    "answer": {},
 }
 """What can be had of a job's result, by its exact name: nothing else of the disk has an address."""
 PAGES = {"publish": "publication/report.html", "plan": "plan.html"}
@@ -34,44 +32,16 @@ def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:
     return done[0] if done else None
 
 
-def show_publish(desk: Desk, visit: Visit) -> Answer:
-    """The choices, with their defaults; and how the last job went."""
-    entry = desk.entry(visit)
-    jobs = jobs_of(desk.store, entry.campaign.id, kind="publish", most=5)
-    state = state_of(entry, subjects_done(desk.store, "publish"))
-    return page(visit, "publish.html", entry=entry, jobs=jobs, state=state, structures=STRUCTURES, methods=METHODS)
-
-
-def start_publish(desk: Desk, visit: Visit) -> Answer:
-    """Ask for a publication; refused at once where it cannot be."""
-    entry = desk.entry(visit)
-    back = f"/console/campaigns/{entry.campaign.id}/publish"
-    try:
-        if entry.closed is None:
-            raise DomainError("close the campaign first: what comes in later would not be in the publication")
-        tally(desk.store, entry)
-        choices = {"structure": visit.form.get("structure", "calibrated"), "method": visit.form.get("method", "shrunk")}
-        numbers = {name: visit.number(name, default) for name, default in (("copies", 1), ("seed", 0))}
-        rows = visit.number("rows", 0)
-        chosen = choices | numbers | ({"rows": rows} if rows else {}) | {"counts": "counts" in visit.form}
-        PublishSettings(**chosen)  # type: ignore[arg-type] # checks itself
-    except TooFewReports:
-        return refused(visit, "there are not enough reports yet to publish anything", back=back)
-    except LopubError as error:
-        return refused(visit, str(error), back=back)
-    return to(f"/console/jobs/{ask(desk.store, 'publish', entry.campaign.id, chosen).number}")
-
-
 def show_read(desk: Desk, visit: Visit) -> Answer:
     """The report in place, the archive, and a box for questions."""
     entry = desk.entry(visit)
     job = last_publication(desk, entry)
     asked = visit.query.get("ask", "").strip()[:LONGEST_QUESTION]
-    answer, problem = "", ""
+    answer, problem = None, ""
     if job is not None and asked:
         try:
             with _asking:  # one at a time: questions take memory
-                answer = str(open_study(result_of(desk, job) / "publication").probability(asked))
+                answer = open_study(result_of(desk, job) / "publication").probability(asked)
         except LopubError as error:
             problem = str(error)
     return page(visit, "read.html", entry=entry, job=job, asked=asked, answer=answer, problem=problem)
@@ -141,8 +111,6 @@ def cancel_job(desk: Desk, visit: Visit) -> Answer:
 
 
 SCREENS = (
-    Screen("GET", "/console/campaigns/{id}/publish", show_publish),
-    Screen("POST", "/console/campaigns/{id}/publish", start_publish, scope="manage", what="publication asked for"),
     Screen("GET", "/console/campaigns/{id}/read", show_read),
     Screen("GET", "/console/campaigns/{id}/delete", show_delete),
     Screen("POST", "/console/campaigns/{id}/delete", start_delete, scope="manage", what="deletion asked for"),

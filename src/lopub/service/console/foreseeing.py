@@ -1,25 +1,34 @@
 """Plan, preview, open: what so many people at an epsilon will give, how it will look, and the campaign that comes of it."""
 
+import base64
 import math
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
+
+from starlette.responses import Response
 
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
-from lopub.contract.wording import Wording
-from lopub.errors import CampaignError, DomainError, LopubError, all_of
-from lopub.forecast.design import brief_designs, ranked
+from lopub.errors import CampaignError, DomainError, LopubError
+from lopub.forecast.design import brief_designs, ranked, ranked_at
 from lopub.forecast.draft import draft_of
+from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
-from lopub.forecast.outlook import Forecast, outlook
+from lopub.forecast.merging import merges
+from lopub.forecast.outlook import Forecast, Outlook, outlook
 from lopub.forecast.population import Population
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.laws.designs import Design
+from lopub.pages import contribution
+from lopub.pages.contribution import contribution_page, policy
 from lopub.service.campaigns import open_campaign
+from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
-from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, set_goal
+from lopub.service.console.drafting import fields_of, read_text, written
+from lopub.service.console.keeping import EPSILON, PEOPLE, KeptDraft, drop_draft, find_draft, keep_plan, keep_text, set_goal
 from lopub.service.console.visits import Visit
 from lopub.service.queue import State, ask, jobs_of
 
@@ -27,11 +36,13 @@ MOST_PEOPLE = 100_000_000
 EPSILONS = (Decimal("0.1"), Decimal(20))
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the people that are asked for: what fewer or more would give."""
+SHARED = "/console/contribute/"
+"""Where the console has the files that every contributor's page shares; below its own address, as a proxy passes it on."""
 
 
 def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
     """People and epsilon, as asked for or as kept."""
-    people = min(max(visit.number("people", kept.people), 1), MOST_PEOPLE)
+    people = min(max(visit.number("people", _scaled(visit) or kept.people), 1), MOST_PEOPLE)
     try:
         epsilon = Decimal(visit.form.get("epsilon", visit.query.get("epsilon", kept.epsilon)))
     except InvalidOperation:
@@ -42,21 +53,42 @@ def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
     return people, f"{min(max(epsilon, low), high).normalize():f}"
 
 
+def _scaled(visit: Visit) -> int:
+    """People by a slider whose steps are powers of ten, with two digits; 0 where there is none."""
+    try:
+        power = min(max(float(visit.query.get("scale", "nan")), 0.0), 8.0)
+    except ValueError:
+        return 0
+    return 0 if math.isnan(power) else int(float(f"{10**power:.1e}"))
+
+
 @lru_cache(maxsize=32)
 def _terms_of(text: str) -> tuple[Population, Terms]:
     """The people that forecasts are about, and the terms; made once for a text, so that a slider follows the hand."""
     draft = draft_of(*parsed(text.encode()))
     if draft.mistakes or draft.terms is None:
-        raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
+        raise CampaignError(f"the draft has mistakes ({len(draft.mistakes)}); mend them under Write first")
     domain = domain_of(draft.questions)
     domain.check_questionnaire()
     return Population.like_surveys(domain), draft.terms
 
 
-def forecasts(population: Population, people: int, epsilon: str) -> list[tuple[Design, Forecast]]:
+@lru_cache(maxsize=64)
+def _outlooks(text: str, epsilon: str) -> dict[Design, Outlook]:
+    """The usual designs for a draft at an epsilon; how many people there will be does not matter yet."""
+    population, _ = _terms_of(text)
+    found = brief_designs(population.domain.sizes, float(epsilon))
+    return {design: outlook(design, population, float(epsilon)) for design in found}
+
+
+def forecasts(text: str, people: int, epsilon: str) -> list[tuple[Design, Forecast]]:
     """The usual designs by the closed form, the best first."""
-    sizes = population.domain.sizes
-    return ranked(brief_designs(sizes, float(epsilon)), population, float(epsilon), people=people)
+    return ranked_at(_outlooks(text, epsilon).values(), people)
+
+
+def warm() -> None:
+    """Load what the first forecast of a process has to load, before somebody waits for it."""
+    forecasts(template("example"), PEOPLE, EPSILON)
 
 
 def show_plan(desk: Desk, visit: Visit) -> Answer:
@@ -64,8 +96,8 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     try:
-        population, terms = _terms_of(kept.text)
-        found = forecasts(population, people, epsilon)
+        _, terms = _terms_of(kept.text)
+        found = forecasts(kept.text, people, epsilon)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     tried = jobs_of(desk.store, kept.id, kind="plan", most=1)
@@ -76,21 +108,22 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
         terms=terms,
         people=people,
         epsilon=epsilon,
+        is_scaled="scale" in visit.query,
+        scale=f"{math.log10(people):.1f}",
         sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
         is_weak=Decimal(epsilon) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
-        curve=_curve(population, found[0][0], people, epsilon),
+        curve=_curve(_outlooks(kept.text, epsilon)[found[0][0]], people),
         job=tried[0] if tried else None,
         enough=people >= terms.min_reports,
+        can_undo=desk.changes.before(kept.id, kept.version) is not None,
     )
 
 
-def _curve(population: Population, design: Design, people: int, epsilon: str) -> list[tuple[int, float]]:
+def _curve(best: Outlook, people: int) -> list[tuple[int, float]]:
     """People and expected error of shares."""
-    counts = sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})
-    at = outlook(design, population, float(epsilon))
-    return [(n, at.at(n).shares) for n in counts]
+    return [(n, best.shares_at(n)) for n in sorted({max(1, math.ceil(factor * people)) for factor in FACTORS})]
 
 
 def _tried(text: str, people: int, epsilon: str) -> dict[str, str | int]:
@@ -98,11 +131,68 @@ def _tried(text: str, people: int, epsilon: str) -> dict[str, str | int]:
     return {"draft": text, "people": people, "epsilon": epsilon}
 
 
-def keep_plan(desk: Desk, visit: Visit) -> Answer:
+@dataclass(frozen=True)
+class Advised:
+    """A question with many answers, and what fewer would give. can_bin: whether a button can do it."""
+
+    name: str
+    place: int
+    size: int
+    n: int
+    before: float
+    after: float
+    can_bin: bool
+
+
+def advised(text: str, people: int, epsilon: str) -> list[Advised]:
+    """Which questions to ask in bins, by the closed form, the largest gain first."""
+    (population, _), draft = _terms_of(text), read_text(text)
+    before = forecasts(text, people, epsilon)[0][1].pairs
+    names, sizes = population.domain.names, population.domain.sizes
+
+    def error_with(position: int, n: int) -> float:
+        merged = population.merged(position, n)
+        return ranked(brief_designs(merged.domain.sizes, float(epsilon)), merged, float(epsilon), people=people)[0][1].pairs
+
+    places = {str(field.get("name")): place for place, field in enumerate(fields_of(draft))}
+    found = [
+        Advised(names[p], places[names[p]], sizes[p], one.n_candidates, before, one.error, can_bin(draft, names[p]))
+        for one in merges(sizes, before, error_with)
+        if names[p := one.position] in places
+    ]
+    return sorted(found, key=lambda one: one.after)
+
+
+def show_advice(desk: Desk, visit: Visit) -> Answer:
+    """What would help: a part of the page that comes after it, since it takes longer than a slider may; or a page of its own."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    people, epsilon = chosen(visit, kept)
+    name = "advice.html" if visit.is_part else "advised.html"
+    return page(visit, name, kept=kept, advised=advised(kept.text, people, epsilon))
+
+
+def bin_question(desk: Desk, visit: Visit) -> Answer:
+    """One question in fewer answers, by a button; it can be taken back."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    back = f"/console/drafts/{kept.id}/plan"
+    draft = binned(read_text(kept.text), visit.form.get("question", ""), visit.number("n", 0))
+    if visit.form.get("version") != kept.version:
+        return refused(visit, "the draft was changed meanwhile; look at the plan once more", status=409, back=back)
+    text = written(draft)
+    if text == kept.text or draft_of(*parsed(text.encode())).mistakes:
+        return refused(visit, "this question cannot be binned by a button; change its answers under Write", back=back)
+    new = keep_text(desk.store, kept, text)
+    if new is None:
+        return refused(visit, "the draft was changed meanwhile; look at the plan once more", status=409, back=back)
+    desk.changes.did(kept.id, kept.text, new.version)
+    return to(back)
+
+
+def choose_plan(desk: Desk, visit: Visit) -> Answer:
     """Keep people and epsilon; and try them out, or go on, as the button says."""
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
-    change_draft(desk.store, kept.id, people=people, epsilon=epsilon)
+    keep_plan(desk.store, kept.id, people=people, epsilon=epsilon)
     if visit.form.get("do") == "try":
         ask(desk.store, "plan", kept.id, _tried(kept.text, people, epsilon))
         return to(f"/console/drafts/{kept.id}/plan")
@@ -118,20 +208,28 @@ def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
     repeat = terms.repeat
     if repeat is not None and repeat.is_permanent:
         raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")
-    design = forecasts(population, kept.people, kept.epsilon)[0][0]
+    design = forecasts(kept.text, kept.people, kept.epsilon)[0][0]
     request = CampaignRequest(epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     return make_campaign(population.domain, terms, request)
 
 
 def show_preview(desk: Desk, visit: Visit) -> Answer:
-    """The questions as contributors will read them, in each language; nothing is sent."""
+    """The contributor's own page in a frame, and the button that opens the campaign."""
     kept = find_draft(desk.store, visit.at["draft"])
     try:
         campaign = campaign_of(desk, kept)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
-    wordings = [Wording(campaign, tag) for tag in (campaign.terms.language, *campaign.terms.translations)]
-    return page(visit, "preview.html", kept=kept, campaign=campaign, wordings=wordings)
+    return page(visit, "preview.html", kept=kept, campaign=campaign, title=campaign.terms.title or campaign.terms.name)
+
+
+def show_page(desk: Desk, visit: Visit) -> Answer:
+    """The page on which people will take part. It has its questions in itself, keeps nothing, and knows of no collector."""
+    campaign = campaign_of(desk, find_draft(desk.store, visit.at["draft"]))
+    questions = f"data:application/json;base64,{base64.b64encode(campaign.canonical_bytes).decode()}"
+    content = contribution_page(campaign, questions=questions, collector="", preview=True, folder=SHARED)
+    headers = contribution.HEADERS | {"Content-Security-Policy": policy("data:", framed=True)}
+    return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
 
 def open_draft(desk: Desk, visit: Visit) -> Answer:
@@ -139,6 +237,8 @@ def open_draft(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     try:
         campaign = campaign_of(desk, kept)
+        if visit.form.get("campaign", campaign.id) != campaign.id:
+            raise DomainError("the draft was changed after this preview was shown; look at it once more, then open it")
         entry, _ = open_campaign(desk.store, campaign, grace_days=desk.collector.settings.grace_days)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/preview")
@@ -149,7 +249,10 @@ def open_draft(desk: Desk, visit: Visit) -> Answer:
 
 SCREENS = (
     Screen("GET", "/console/drafts/{draft}/plan", show_plan),
-    Screen("POST", "/console/drafts/{draft}/plan", keep_plan, scope="manage"),
+    Screen("POST", "/console/drafts/{draft}/plan", choose_plan, scope="manage"),
+    Screen("GET", "/console/drafts/{draft}/advice", show_advice),
+    Screen("POST", "/console/drafts/{draft}/bin", bin_question, scope="manage"),
     Screen("GET", "/console/drafts/{draft}/preview", show_preview),
+    Screen("GET", "/console/drafts/{draft}/page", show_page),
     Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened"),
 )

@@ -1,8 +1,9 @@
 """What the console keeps in the store: drafts, goals, and what was done by whom."""
 
+import hashlib
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, select, update
@@ -27,6 +28,11 @@ class KeptDraft:
     epsilon: str
     changed: int
 
+    @property
+    def version(self) -> str:
+        """A name of the text, for forms: whoever saves says which text the form was made of."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
@@ -42,9 +48,9 @@ class Action:
         return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.time))
 
 
-def new_draft(store: ReportStore, text: str) -> KeptDraft:
+def new_draft(store: ReportStore, text: str, *, people: int = PEOPLE, epsilon: str = EPSILON) -> KeptDraft:
     """Keep a text as a new draft."""
-    kept = KeptDraft(id=secrets.token_hex(8), text=text, people=PEOPLE, epsilon=EPSILON, changed=int(time.time()))
+    kept = KeptDraft(id=secrets.token_hex(8), text=text, people=people, epsilon=epsilon, changed=int(time.time()))
     with store.writing() as connection:
         if connection.execute(select(func.count()).select_from(drafts)).scalar_one() >= MOST_DRAFTS:
             raise DomainError(f"there are {MOST_DRAFTS:,} drafts already; delete some")
@@ -67,11 +73,20 @@ def all_drafts(store: ReportStore) -> list[KeptDraft]:
         return [_draft(row) for row in connection.execute(select(drafts).order_by(drafts.c.changed.desc(), drafts.c.id))]
 
 
-def change_draft(store: ReportStore, draft_id: str, **values: str | int) -> None:
-    """Keep another text, or another plan, of a draft."""
+def keep_plan(store: ReportStore, draft_id: str, *, people: int, epsilon: str) -> None:
+    """Keep for how many people, and with which epsilon, a draft is planned."""
+    values = {"people": people, "epsilon": epsilon, "changed": int(time.time())}
     with store.writing() as connection:
-        changed = update(drafts).where(drafts.c.id == draft_id).values(values | {"changed": int(time.time())})
-        connection.execute(changed)
+        connection.execute(update(drafts).where(drafts.c.id == draft_id).values(values))
+
+
+def keep_text(store: ReportStore, kept: KeptDraft, text: str) -> KeptDraft | None:
+    """Keep another text of a draft; None where it is not as it was found any more: then it stays."""
+    new = replace(kept, text=text, changed=int(time.time()))
+    as_found = (drafts.c.id == kept.id, drafts.c.text == kept.text)
+    with store.writing() as connection:
+        n = connection.execute(update(drafts).where(*as_found).values(text=text, changed=new.changed)).rowcount
+    return new if n else None
 
 
 def drop_draft(store: ReportStore, draft_id: str) -> None:

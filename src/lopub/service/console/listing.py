@@ -32,21 +32,20 @@ def state_of(entry: Entry, published: set[str]) -> str:
     schedule = entry.campaign.terms.schedule
     if entry.erased is not None:
         return "deleted"
-    if entry.campaign.id in published:
-        return "published"
     if entry.closed is not None:
-        return "closed"
+        return "published" if entry.campaign.id in published else "closed"
     return "planned" if schedule is not None and str(schedule.opens) > str(day_of(entry.clock())) else "open"
 
 
 def _campaign(entry: Entry, published: set[str]) -> Row:
     terms = entry.campaign.terms
+    last = terms.schedule.closes if terms.schedule is not None and entry.closed_by_hand is None else entry.closed_on
     return Row(
         id=entry.campaign.id,
         title=terms.title or terms.name,
         name=terms.name,
         state=state_of(entry, published),
-        closes=str(entry.closed_on or entry.closes_on or ""),
+        closes=str(last or ""),
         address=f"/console/campaigns/{entry.campaign.id}",
     )
 

@@ -1,7 +1,9 @@
 """An open campaign: where people answer it, how it goes, and its close."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -10,16 +12,18 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.wording import Wording
 from lopub.errors import TooFewReports
 from lopub.forecast.outlook import Outlook, outlook_of
+from lopub.pages.templating import page_language
 from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
 from lopub.service.console.charts import bars
-from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
+from lopub.service.console.desk import Answer, Desk, Screen, html, page, refused, rendered, to
 from lopub.service.console.keeping import goal_of
 from lopub.service.console.listing import state_of
 from lopub.service.console.qr import qr_svg
 from lopub.service.console.visits import Visit
-from lopub.service.queue import subjects_done
+from lopub.service.queue import ask, subjects_done
 
 SHOWN_DAYS = 60
+MOST_MADE_UP = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +59,9 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
         days=tuple((str(day_at(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
         refused={str(reason): n for reason, n in found.refused.items()},
         n_withdrawn=found.n_withdrawn,
-        error=at.at(found.n_reports).shares,
+        error=at.shares_at(found.n_reports),
         goal=goal,
-        goal_error=None if goal is None else at.at(goal).shares,
+        goal_error=None if goal is None else at.shares_at(goal),
         days_left=None if goal is None else _days_left(found, goal, entry.clock()),
     )
 
@@ -78,7 +82,7 @@ def _context(desk: Desk, visit: Visit, entry: Entry) -> dict[str, Any]:
         "wording": Wording.of(campaign, visit.languages),
         "state": state_of(entry, subjects_done(desk.store, "publish")),
         "address": f"{desk.public}/c/{campaign.id}",
-        "epsilon": decimal_up(campaign.loss),
+        "epsilon": f"{Decimal(decimal_up(campaign.loss)).normalize():f}",
     }
 
 
@@ -89,21 +93,38 @@ def show_campaign(desk: Desk, visit: Visit) -> Answer:
     code = qr_svg(str(context["address"]), str(context["address"]))
     found = watched(desk, entry)
     chart = "" if found is None else bars(found.days)
-    return page(visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public)
+    return page(
+        visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public, is_demo=desk.is_demo
+    )
 
 
 def show_watch(desk: Desk, visit: Visit) -> Answer:
-    """How it goes, alone: the part of the page that is asked for again and again."""
-    entry = desk.entry(visit)
-    found = watched(desk, entry)
-    chart = "" if found is None else bars(found.days)
-    return page(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+    """How it goes, alone: the part of the page that is asked for again and again, by everybody who watches; nothing in it depends
+    on who asks but its language."""
+
+    def made() -> bytes:
+        entry = desk.entry(visit)
+        found = watched(desk, entry)
+        chart = "" if found is None else bars(found.days)
+        return rendered(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
+
+    return html(desk.moments.of((visit.at["id"], page_language(visit.languages)), made))
 
 
 def show_poster(desk: Desk, visit: Visit) -> Answer:
     """A sheet to print and put up."""
     context = _context(desk, visit, desk.entry(visit))
     return page(visit, "poster.html", **context, code=qr_svg(str(context["address"]), str(context["address"])))
+
+
+def answer(desk: Desk, visit: Visit) -> Answer:
+    """Let made-up people answer, in a demo, where everybody is made up."""
+    entry = desk.entry(visit)
+    back = f"/console/campaigns/{entry.campaign.id}"
+    if not desk.is_demo:
+        return refused(visit, "only in a demo do made-up people answer", status=403, back=back)
+    choices = {"people": min(max(visit.number("people", 1), 1), MOST_MADE_UP), "seed": secrets.randbelow(2**31)}
+    return to(f"/console/jobs/{ask(desk.store, 'answer', entry.campaign.id, choices).number}")
 
 
 def close(desk: Desk, visit: Visit) -> Answer:
@@ -126,5 +147,6 @@ SCREENS = (
     Screen("GET", "/console/campaigns/{id}", show_campaign),
     Screen("GET", "/console/campaigns/{id}/watch", show_watch),
     Screen("GET", "/console/campaigns/{id}/poster", show_poster),
+    Screen("POST", "/console/campaigns/{id}/answer", answer, scope="manage", what="made-up people asked"),
     Screen("POST", "/console/campaigns/{id}/close", close, scope="manage", what="campaign closed"),
 )

@@ -14,19 +14,20 @@ YEAR = 31_536_000
 
 def show_sign_in(desk: Desk, visit: Visit) -> Answer:
     """Where a token is asked for."""
-    return page(visit, "sign_in.html", problem="")
+    return page(visit, "sign_in.html", problem="", is_demo=desk.is_demo)
 
 
 def sign_in(desk: Desk, visit: Visit) -> Answer:
     """Let in whoever brings a token that is known and not expired."""
     if not desk.gate.may_try():
-        return page(visit, "sign_in.html", status=429, problem="often")
+        return page(visit, "sign_in.html", status=429, problem="often", is_demo=desk.is_demo)
     token = visit.form.get("token", "").strip()
     grant = grant_of(desk.store, token)
     if grant is None or grant.expired:
         desk.gate.failed()
         record(desk.store, "", "sign-in refused")
-        return page(visit, "sign_in.html", status=403, problem="expired" if grant else "unknown")
+        problem = "expired" if grant else "unknown"
+        return page(visit, "sign_in.html", status=403, problem=problem, is_demo=desk.is_demo)
     record(desk.store, grant.name, "sign-in")
     answer = to("/console")
     _set(answer, COOKIE, desk.gate.enter(token), LIFE_SECONDS, secure=visit.is_secure)

@@ -1,5 +1,6 @@
 """Write: a draft is begun, uploaded and edited; whatever is wrong stands beside its field."""
 
+import secrets
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from lopub.forecast.xlsform import draft_from_xlsform
 from lopub.pages.templating import page_language
 from lopub.service.console import drafting
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
-from lopub.service.console.keeping import KeptDraft, change_draft, drop_draft, find_draft, new_draft
+from lopub.service.console.keeping import KeptDraft, drop_draft, find_draft, keep_text, new_draft
 from lopub.service.console.visits import Upload, Visit
 
 LONGEST_UPLOAD = 2**20
@@ -83,21 +84,27 @@ def _uploaded(upload: Upload | None) -> str:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "form.xlsx"
         path.write_bytes(upload.content)
-        draft, _, _ = draft_from_xlsform(path)
+        try:
+            draft, _, _ = draft_from_xlsform(path)
+        except DomainError as error:  # which names the file; where it lay is nobody's business
+            raise DomainError(str(error).replace(str(path), "the file")) from None
     return drafting.written(draft)
 
 
 def show_draft(desk: Desk, visit: Visit) -> Answer:
     """The draft as a form."""
-    return _shown(visit, find_draft(desk.store, visit.at["draft"]))
+    return _shown(desk, visit, find_draft(desk.store, visit.at["draft"]))
 
 
-def _shown(visit: Visit, kept: KeptDraft, template: str = "write.html") -> Answer:
+def _shown(desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.html", *, is_stale: bool = False) -> Answer:
     draft = drafting.read_text(kept.text)
     return page(
         visit,
         template,
         kept=kept,
+        tab=visit.form.get("tab") or secrets.token_hex(8),
+        is_stale=is_stale,
+        can_undo=desk.changes.before(kept.id, kept.version) is not None,
         plain=drafting.plain_terms(draft),
         texts={
             key: drafting.in_languages(draft.get(key), drafting.languages_in(draft))
@@ -110,20 +117,42 @@ def _shown(visit: Visit, kept: KeptDraft, template: str = "write.html") -> Answe
     )
 
 
+def _is_current(desk: Desk, visit: Visit, kept: KeptDraft) -> bool:
+    """Whether a form was made of the draft as it is, or it was the form's own tab that changed it since."""
+    version = visit.form.get("version", kept.version)
+    return version == kept.version or desk.changes.is_own(kept.id, visit.form.get("tab", ""), kept.version)
+
+
 def save_draft(desk: Desk, visit: Visit) -> Answer:
-    """Keep what the form says, then do what its button says."""
+    """Keep what the form says, then do what its button says. Nobody overwrites what another tab has saved."""
     kept = find_draft(desk.store, visit.at["draft"])
-    draft = drafting.edited(drafting.read_text(kept.text), visit.form)
+    if visit.form.get("do") == "copy" or not _is_current(desk, visit, kept):
+        return _apart(desk, visit, kept)
+    before = drafting.written(drafting.edited(drafting.read_text(kept.text), visit.form))
     action = visit.form.get("do", "")
     if action == "language":
         action = f"language:{visit.form.get('new_language', '').strip()}"
-    draft, place = drafting.changed(draft, action)
-    change_draft(desk.store, kept.id, text=drafting.written(draft))
+    draft, place = drafting.changed(drafting.read_text(before), action)
+    new = keep_text(desk.store, kept, drafting.written(draft))
+    if new is None:
+        return _apart(desk, visit, find_draft(desk.store, kept.id))
+    desk.changes.wrote(kept.id, visit.form.get("tab", "") if visit.is_part else "", new.version)
+    if new.text != before:
+        desk.changes.did(kept.id, before, new.version)
     if visit.is_part:
-        return _shown(visit, find_draft(desk.store, kept.id), "remarks.html")
+        return _shown(desk, visit, new, "remarks.html")
     if action == "plan":
         return to(f"/console/drafts/{kept.id}/plan")
     return to(f"/console/drafts/{kept.id}{'' if place is None else f'#q{place}'}")
+
+
+def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
+    """Of a form that would overwrite what another tab saved: say so; where a button was pressed, keep it as another draft."""
+    if visit.is_part:
+        return _shown(desk, visit, kept, "remarks.html", is_stale=True)
+    draft = drafting.edited(drafting.aligned(drafting.read_text(kept.text), visit.form), visit.form)
+    copy = new_draft(desk.store, drafting.written(draft), people=kept.people, epsilon=kept.epsilon)
+    return page(visit, "apart.html", status=409, kept=kept, copy=copy)
 
 
 def save_text(desk: Desk, visit: Visit) -> Answer:
@@ -133,8 +162,22 @@ def save_text(desk: Desk, visit: Visit) -> Answer:
         text = drafting.written(drafting.read_text(visit.form.get("text", "")))
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
-    change_draft(desk.store, kept.id, text=text)
+    new = keep_text(desk.store, kept, text) if _is_current(desk, visit, kept) else None
+    if new is None:
+        copy = new_draft(desk.store, text, people=kept.people, epsilon=kept.epsilon)
+        return page(visit, "apart.html", status=409, kept=kept, copy=copy)
+    desk.changes.did(kept.id, kept.text, new.version)
     return to(f"/console/drafts/{kept.id}")
+
+
+def undo(desk: Desk, visit: Visit) -> Answer:
+    """Take back what the last button did, unless the draft was changed since."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    before = desk.changes.before(kept.id, kept.version)
+    if before is None or keep_text(desk.store, kept, before) is None:
+        return refused(visit, "the draft was changed since; there is nothing to take back", back=f"/console/drafts/{kept.id}")
+    desk.changes.undone(kept.id)
+    return to(f"/console/drafts/{kept.id}{'/plan' if visit.form.get('from') == 'plan' else ''}")
 
 
 def drop(desk: Desk, visit: Visit) -> Answer:
@@ -148,5 +191,6 @@ SCREENS = (
     Screen("GET", "/console/drafts/{draft}", show_draft),
     Screen("POST", "/console/drafts/{draft}", save_draft, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/text", save_text, scope="manage"),
+    Screen("POST", "/console/drafts/{draft}/undo", undo, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/drop", drop, scope="manage", what="draft deleted"),
 )

@@ -1,0 +1,227 @@
+"""How soon the console answers, and what it costs a collector: both stores.
+
+`python benchmarks/console.py pages [--reports N]` fills a store with N reports, through the store's own way of writing, which
+keeps the counters, and takes the time of the first pages and of a slider. `python benchmarks/console.py viewers [--seconds S]`
+sends reports at full load, by turns without and with 200 people who watch the campaign, and compares the two within one run.
+Figures go to benchmarks/results/console.csv, one line for each store and figure.
+"""
+
+import argparse
+import asyncio
+import csv
+import multiprocessing
+import os
+import secrets
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent))
+
+from sqlalchemy import func, select
+
+from consoles import Console, running_console  # tests/consoles.py
+from lopub import Campaign, Client, MemoryStore, Terms
+from lopub.contract.report import Report
+from lopub.forecast.request import CampaignRequest, make_campaign
+from lopub.service.campaigns import open_campaign
+from lopub.service.database import store_at
+from lopub.service.rows import tallies
+from lopub.service.store import ReportStore, StoredReport, Submission
+from service import Answers, addresses, campaign, load
+
+RESULTS = Path(__file__).parent / "results" / "console.csv"
+N_CAMPAIGNS, N_DAYS, GROUP = 20, 60, 100_000
+VIEWERS, EVERY_SECONDS = 200, 10
+TURNS = 4
+Figures = dict[str, float]
+
+
+def a_campaign(number: int) -> Campaign:
+    return make_campaign(campaign().domain, Terms(name=f"load-{number:02}"), CampaignRequest(epsilon=4))
+
+
+def filled(address: str, n_reports: int) -> list[Campaign]:
+    """A store with so many reports, written in the order of their hashes, so that it takes minutes, not hours."""
+    store = store_at(address)
+    targets = [a_campaign(i) for i in range(N_CAMPAIGNS)]
+    each = n_reports // N_CAMPAIGNS
+    for target in targets:
+        entry, _ = open_campaign(store, target)
+        report = Report.from_bytes(Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes(), target)
+        content = report.mask + report.payload
+        for start in range(0, each, GROUP):
+            rows = [
+                StoredReport(entry.number, _hash(i, each), report.slot - i * N_DAYS // each, content)
+                for i in range(start, min(start + GROUP, each))
+            ]
+            store.write([Submission(entry.number, rows)])
+    _check(store, each * N_CAMPAIGNS)
+    store.close()
+    return targets
+
+
+def _hash(i: int, n: int) -> bytes:
+    """The i-th of n hashes in ascending order."""
+    return (i * (2**64 // n)).to_bytes(8) + secrets.token_bytes(24)
+
+
+def _check(store: ReportStore, n_reports: int) -> None:
+    with store.reading() as connection:
+        found = connection.execute(select(func.sum(tallies.c.n))).scalar_one()
+    assert found == n_reports, found
+
+
+def milliseconds(console: Console, paths: Iterator[str] | list[str], **headers: str) -> list[float]:
+    """The times that pages took, in their order."""
+    times = []
+    for path in paths:
+        started = time.perf_counter()
+        console.get(path, **headers)
+        times.append(1000 * (time.perf_counter() - started))
+    return times
+
+
+def spent(console: Console) -> float:
+    """Milliseconds that the process has worked so far."""
+    fields = Path(f"/proc/{console.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_of(console: Console, ask: Callable[[], object]) -> float:
+    """Milliseconds of the process that something took: what it would take on a machine that has nothing else to do."""
+    before = spent(console)
+    ask()
+    return spent(console) - before
+
+
+def pages(address: str, directory: Path, n_reports: int) -> Figures:
+    started = time.perf_counter()
+    targets = filled(address, n_reports)
+    found: Figures = {"reports": n_reports, "filled_in_seconds": time.perf_counter() - started}
+    with running_console(address, directory) as console:  # signs in: the first request of all
+        time.sleep(10)
+        first = milliseconds(console, ["/console"] * 20)
+        found |= {"list_first_ms": first[0], "list_median_ms": statistics.median(first), "list_most_ms": max(first)}
+        found["list_cpu_ms"] = cpu_of(console, lambda: milliseconds(console, ["/console"] * 20)) / 20
+        watch = milliseconds(console, [f"/console/campaigns/{target.id}" for target in targets])
+        found |= {"watch_first_ms": watch[0], "watch_median_ms": statistics.median(watch)}
+        draft = console.do("/console/drafts", {"from": "example"}).headers["location"]
+        found["plan_first_ms"] = milliseconds(console, [f"{draft}/plan"])[0]
+        moves = [f"{draft}/plan?people={people}&epsilon={epsilon}" for people in (500, 5_000, 50_000) for epsilon in range(1, 9)]
+        slider = milliseconds(console, moves, HX_Request="true")
+        found |= {"slider_median_ms": statistics.median(slider), "slider_most_ms": max(slider)}
+        moves = [f"{draft}/plan?people=7000&epsilon={epsilon}.5" for epsilon in range(1, 11)]
+        found["slider_cpu_ms"] = cpu_of(console, lambda: milliseconds(console, moves, HX_Request="true")) / len(moves)
+    return found
+
+
+def watch(port: int, cookie: str, path: str, seconds: float, ready: Event, answer: Answers) -> None:
+    """People who watch a campaign, each asking as often as a page does once the load begins; the times that it took, from another
+    process."""
+    request = (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nCookie: lopub_console={cookie}\r\nHX-Request: true\r\n\r\n".encode()
+    )
+
+    async def one(number: int, times: list[float]) -> None:
+        until = time.perf_counter() + seconds
+        await asyncio.sleep(EVERY_SECONDS * number / VIEWERS)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        while time.perf_counter() < until:
+            started = time.perf_counter()
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200"), head
+            length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+            await reader.readexactly(length)
+            times.append(1000 * (time.perf_counter() - started))
+            await asyncio.sleep(EVERY_SECONDS)
+        writer.close()
+
+    async def every() -> list[float]:
+        times: list[float] = []
+        await asyncio.gather(*(one(number, times) for number in range(VIEWERS if seconds else 0)))
+        return times
+
+    ready.wait()
+    answer.put(asyncio.run(every()))
+
+
+def viewers(address: str, directory: Path, seconds: float) -> Figures:
+    """Reports a second without and with people who watch, by turns."""
+    target = filled(address, 200_000)[0]
+    context = multiprocessing.get_context("spawn")
+    template = Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes()
+    rates: dict[bool, list[float]] = {False: [], True: []}
+    costs: dict[bool, list[float]] = {False: [], True: []}  # milliseconds of the process for a thousand reports
+    waited: list[float] = []
+    with running_console(address, directory) as console:
+        time.sleep(10)
+        for turn in range(2 * TURNS):
+            watched, answer, times, ready = turn % 2 == 1, context.Queue(), context.Queue(), context.Event()
+            path = f"/console/campaigns/{target.id}/watch"
+            asked = (console.console_port, console.cookie, path, seconds if watched else 0.0, ready, times)
+            people = context.Process(target=watch, args=asked)  # in every turn, so that turns differ in nothing else
+            people.start()
+            time.sleep(5)  # until it has loaded everything
+            senders = context.Process(target=load, args=(console.port, target.canonical_bytes, template, 50, seconds, answer))
+            senders.start()
+            before = spent(console)
+            ready.set()
+            n_reports = 50 * len(answer.get(timeout=seconds + 60))
+            waited += times.get(timeout=seconds + 60)
+            rates[watched].append(n_reports / seconds)
+            costs[watched].append(1000 * (spent(console) - before) / n_reports)
+            for process in (senders, people):
+                process.join()
+            print("watched" if watched else "alone", round(rates[watched][-1]), round(costs[watched][-1]), flush=True)
+        idle, times, ready = spent(console), context.Queue(), context.Event()
+        ready.set()
+        watch(console.console_port, console.cookie, path, seconds, ready, times)
+        idle = (spent(console) - idle) / (1000 * seconds)
+    pairs = [with_them / without for without, with_them in zip(rates[False], rates[True], strict=True)]
+    return {
+        "alone_reports_per_second": statistics.median(rates[False]),
+        "watched_reports_per_second": statistics.median(rates[True]),
+        "ratio_median": statistics.median(pairs),
+        "ratio_least": min(pairs),
+        "alone_ms_per_1000_reports": statistics.median(costs[False]),
+        "watched_ms_per_1000_reports": statistics.median(costs[True]),
+        "viewers_alone_share_of_a_core": idle,
+        "watch_median_ms": statistics.median(waited),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["pages", "viewers"])
+    parser.add_argument("--reports", type=int, default=10_000_000)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--store", choices=["sqlite", "postgresql"])
+    options = parser.parse_args()
+    kept = list(csv.reader(RESULTS.open())) if RESULTS.exists() else []
+    with addresses() as databases:
+        for kind, address in databases:
+            if options.store not in (None, kind):
+                continue
+            with tempfile.TemporaryDirectory() as directory:
+                if options.what == "pages":
+                    figures = pages(address, Path(directory), options.reports)
+                else:
+                    figures = viewers(address, Path(directory), options.seconds)
+            rows = [
+                [kind, options.what, name, f"{value:.4g}" if value < 1000 else f"{value:.0f}"] for name, value in figures.items()
+            ]
+            print(*rows, sep="\n", flush=True)
+            kept = [row for row in kept if row[:2] not in ([kind, options.what], ["store", "what"])] + rows
+    with RESULTS.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([["store", "what", "figure", "value"], *sorted(kept)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What many people look at at once is made once a second."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+FRESH_SECONDS = 1.0
+MOST_KEPT = 256
+Made = TypeVar("Made")
+
+
+class Moments(Generic[Made]):
+    """Things by their keys, each at most a second old."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[Hashable, tuple[float, Made]] = {}
+
+    def of(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """The thing of a key: as it was a moment ago, or made now, while others who want it wait."""
+        with self._lock:
+            made, found = self._kept.get(key, (-FRESH_SECONDS, None))
+            if found is not None and time.monotonic() - made < FRESH_SECONDS:
+                return found
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            new = make()
+            self._kept[key] = (time.monotonic(), new)
+            return new

@@ -1,0 +1,76 @@
+"""Whatever is sent to the console, it answers, and never with a 5xx."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from consoles import Console, begun, running_console, send
+from load import FULL, scaled
+from lopub.service.console.app import HEADERS, SCREENS
+from lopub.service.console.desk import Screen
+
+FIELDS = (
+    "do", "name", "language", "title.en", "consent.en", "min_reports", "opens", "closes", "new_language", "version", "tab",
+    "text", "q0.name", "q0.type", "q0.categories", "q0.rule.field", "q0.rule.json", "q0.bins", "q0.edges", "question", "n",
+    "from", "people", "epsilon", "campaign", "typed", "structure", "method", "numbers", "rows", "copies", "seed", "round",
+    "counts", "token",
+)  # fmt: skip
+ASKED = ("q", "state", "page", "ask", "people", "epsilon")
+LEFT_OUT = ("/console/sign-out",)
+"""After which there would be nothing left to ask."""
+ENDS = re.compile("/(drop|open|close|delete)$")
+"""What takes away what the known addresses name."""
+
+
+def described(csrf: str) -> dict[str, Any]:
+    """The console's routes as OpenAPI has them."""
+    paths: dict[str, Any] = {}
+    for one in SCREENS:
+        if one.path not in LEFT_OUT:
+            paths.setdefault(one.path, {})[one.method.lower()] = operation(one, csrf)
+    return {"openapi": "3.1.0", "info": {"title": "console", "version": "1"}, "paths": paths}
+
+
+def operation(screen: Screen, csrf: str) -> dict[str, Any]:
+    text = {"type": "string"}
+    names = re.findall(r"\{(\w+)\}", screen.path)
+    found: dict[str, Any] = {"responses": {"default": {"description": "an answer"}}}
+    found["parameters"] = [{"name": name, "in": "path", "required": True, "schema": text} for name in names]
+    if screen.method == "GET":
+        found["parameters"] += [{"name": name, "in": "query", "schema": text} for name in ASKED]
+        return found
+    properties = dict.fromkeys(FIELDS, text) | {"csrf": {"type": "string", "enum": [csrf]}}
+    schema = {"type": "object", "required": ["csrf"], "properties": properties, "additionalProperties": text}
+    found["requestBody"] = {"required": True, "content": {"application/x-www-form-urlencoded": {"schema": schema}}}
+    return found
+
+
+def schemathesis(console: Console, directory: Path, *options: str, settings: str = "") -> int:
+    (directory / "console.json").write_text(json.dumps(described(console.csrf())))
+    (directory / "schemathesis.toml").write_text(settings)
+    command = [str(Path(sys.executable).with_name("st")), "--config-file", "schemathesis.toml", "run", "console.json"]
+    command += ["--url", console.home, "--no-color", "--generation-database", "none", "--checks", "not_a_server_error"]
+    command += ["-H", f"Cookie: lopub_console={console.cookie}", "--phases", "examples,fuzzing", *options]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr
+    found = re.search(r"([\d,]+) generated", done.stdout)
+    assert found
+    return int(found[1].replace(",", ""))
+
+
+def test_the_console_answers_whatever_it_is_sent(tmp_path: Path):
+    with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
+        campaign = send(console, "known", 3, min_reports=1).rpartition("/")[2]
+        draft = begun(console).rpartition("/")[2]
+        known = f'[parameters]\n"path.id" = "{campaign}"\n"path.draft" = "{draft}"\n"path.job" = "1"\n'
+        options = ["--max-examples", str(scaled(50)), "--seed", "1"]
+        n_done = schemathesis(console, tmp_path, *options, "--exclude-path-regex", ENDS.pattern, settings=known)
+        n_done += schemathesis(console, tmp_path, *options) if FULL else 0
+        assert n_done > 100
+        assert not [line for line in console.errors if "bug" in line or "exception" in line]
+        answer = console.ask("GET", "/console?q=known")
+        assert (answer.status, answer.headers["content-security-policy"]) == (200, HEADERS["Content-Security-Policy"])
+        assert f"/console/campaigns/{campaign}" in answer.body.decode()

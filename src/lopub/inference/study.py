@@ -235,6 +235,7 @@ class Study(Asking, Shown):
         doing = "estimating pairs" if all(len(clique) == 2 for clique in cliques) else "estimating joints"
         self.marginals  # noqa: B018 (estimated here, once, before the threads ask for them)
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            estimator.prepare(self._basis, pool.map)
             for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)
                 told(doing, len(found), len(cliques))

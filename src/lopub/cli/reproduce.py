@@ -11,6 +11,16 @@ from lopub.cli.outputs import check_parent
 from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, tables_there, write_tables
 from lopub.reproduce.extent import TABLES
 
+Tables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        metavar="NAMES",
+        help=f"Which of {', '.join(TABLES)}, as in adult,retail; all that are there unless given.",
+        show_default=False,
+    ),
+]
+
 
 def reproduce(
     what: Annotated[
@@ -26,15 +36,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
-    tables: Annotated[
-        str | None,
-        typer.Option(
-            "--tables",
-            metavar="NAMES",
-            help=f"Which of {', '.join(TABLES)}, as in adult,retail; all that are there unless given.",
-            show_default=False,
-        ),
-    ] = None,
+    tables: Tables = None,
     output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in about two minutes.")] = False,
     workers: Annotated[

@@ -67,6 +67,7 @@ class Trials:
 
     @property
     def strength(self) -> float:
+        """Of that fit; infinite for independence."""
         return STRENGTHS[int(self.gains[0].argmax())]
 
 

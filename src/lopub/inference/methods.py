@@ -253,6 +253,19 @@ def estimator_of(method: str | Estimator) -> Estimator:
     return METHODS[method]()
 
 
+def stopping(method: str, stop: str | None) -> Estimator:
+    """The estimator of this name, ending by this rule; None: by its usual one."""
+    estimator = estimator_of(method)
+    if stop is None:
+        return estimator
+    if not isinstance(estimator, _Climbing):
+        raise DomainError(f"stop is a choice of methods em and hybrid, not of {method}")
+    rules: dict[str, expectation.Stop] = {"change": "change", "paper": "paper"}
+    if stop not in rules:
+        raise DomainError(f"stop must be {' or '.join(rules)}, got {stop!r}")
+    return replace(estimator, stop=rules[stop])
+
+
 def check_pairs_only(campaign: Campaign, clique: Clique) -> None:
     """Refuse more than two attributes to `moments`, except where whole views were randomized to bits."""
     if len(clique) > 2 and not form_of(campaign).whole_views:

@@ -49,6 +49,7 @@ def series(tables: Tables, figure: str, method: str, value: str) -> dict[str, fl
 
 
 def near(ours: float, theirs: float) -> bool:
+    """Of shares and rates."""
     return abs(ours - theirs) <= NEAR * abs(theirs)
 
 

@@ -23,6 +23,7 @@ HOW = (LOOPS, COMPILED)
 
 
 def claims_of_estimation(tables: Tables) -> Iterator[Claim]:
+    """Times first, then errors."""
     for table in TABLES:
         yield from _times(tables, table)
     yield from _slower(tables)
@@ -43,6 +44,7 @@ def timed(tables: Tables, figure: str, method: str, how: str) -> dict[str, float
 
 
 def ratios(over: dict[str, float], under: dict[str, float]) -> list[float]:
+    """One over the other, at every place where both were measured."""
     return [over[x] / under[x] for x in over if x in under and under[x] > 0]
 
 

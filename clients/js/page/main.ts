@@ -246,9 +246,21 @@ class Page {
       h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
   }
 
+  /** A button that asks once more before it withdraws: nobody can take that back. */
   private withdrawing(): HTMLElement[] {
-    this.status.textContent = "";
-    return [h("button", { type: "button", class: "withdraw own", click: () => void this.withdraw() }, this.words.withdraw), this.status];
+    const { words, status } = this, swap = (from: HTMLElement, to: HTMLElement, next: HTMLElement): void => {
+      from.replaceWith(to);
+      next.focus();
+    };
+    const wish = h("button", { type: "button", class: "withdraw own", click: () => swap(wish, asked, keep) }, words.withdraw);
+    const keep = h("button", { type: "button", class: "keep", click: () => swap(asked, wish, wish) }, words.keep);
+    const sure = h("button", { type: "button", class: "sure", click: () => {
+      swap(asked, wish, status);
+      void this.withdraw();
+    } }, words.meant);
+    const asked = h("div", { class: "confirm", role: "group", "aria-label": words.isMeant }, h("p", {}, words.isMeant), keep, sure);
+    status.textContent = "";
+    return [wish, status];
   }
 
   /** Reports of rounds that are over can be withdrawn also while the next one is being asked. */

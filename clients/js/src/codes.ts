@@ -7,6 +7,10 @@ import { joined, sum } from "./numbers";
 import { sha256, utf8 } from "./sha256";
 import { isAscii } from "./texts";
 
+/** The positions of one code: those that bear the number of this turn. */
+const marked = new Int32Array(Most.bits);
+let turn = 0;
+
 const TAG = "lopub/bloom/1", COUNTER = "\0\0\0\0";
 
 export interface Codes {
@@ -43,7 +47,7 @@ export function* codesOf(block: Block, bits: number, hashes: number, salt: strin
     const parts = [end];
     for (let i = block.length, cell = rows.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(prefixedOnce(texts[i][cell % texts[i].length]));
     rows.push(positions(joined([head, ...parts]), bits, hashes).sort((a, b) => a - b));
-    seen.add(String(rows.at(-1)));
+    seen.add(String.fromCharCode(...rows.at(-1)!));
     if (!(rows.length & 127)) yield;
   }
 
@@ -54,8 +58,10 @@ export function* codesOf(block: Block, bits: number, hashes: number, salt: strin
     const stride = place === undefined ? 1 : cellsOf(block.slice(place + 1)), span = cellsOf(block.slice(place));
     let found = 0;
     for (let one = 0; one < n && found < most; one++) {
-      const mine = new Set(rows[one]), end = one - (one % span) + span;
-      for (let other = one + stride; other < end; other += stride) found = Math.max(found, 2 * rows[other].filter((position) => !mine.has(position)).length);
+      const end = one - (one % span) + span;
+      turn++;
+      for (const position of rows[one]) marked[position] = turn;
+      for (let other = one + stride; other < end; other += stride) found = Math.max(found, 2 * rows[other].reduce((apart, position) => apart - +(marked[position] === turn), hashes));
     }
     if (place === undefined) widest = found;
     return found;
@@ -66,10 +72,10 @@ export function* codesOf(block: Block, bits: number, hashes: number, salt: strin
 
 /** What comes of work that lets go now and then. */
 export function finished<T>(work: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-  }
+  let step;
+  do step = work.next();
+  while (!step.done);
+  return step.value;
 }
 
 /** How many bytes are hashed for the first hashes of all cells of these blocks. */

@@ -74,7 +74,7 @@ async function exchange(url: string, request: RequestInit, milliseconds: number)
   let status = 0, wait = 0;
   try {
     const answer = await fetch(url, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual", cache: "no-store", signal: stop.signal });
-    status = answer.type === "opaqueredirect" ? 300 : answer.status;
+    status = answer.status || 300; // none is shown of a redirect
     wait = +(/^\d{1,6}$/.exec(answer.headers.get("Retry-After")!) ?? 0);
     for (let part, reader = answer.body?.getReader(); reader && body.length <= Most.fileBytes && !(part = await reader.read()).done; ) for (const byte of part.value) body.push(byte);
   } catch {

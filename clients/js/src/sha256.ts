@@ -13,16 +13,16 @@ const turn = (x: number, n: number): number => (x >>> n) | (x << (32 - n));
 
 /** The eight words of the hash. */
 export function sha256(bytes: Uint8Array): number[] {
-  const n = bytes.length, padded = new Uint8Array((n + 72) & ~63), data = new DataView(padded.buffer), state = START.slice();
-  padded.set(bytes);
-  padded[n] = 128;
-  data.setUint32(padded.length - 8, n / 2 ** 29);
-  data.setUint32(padded.length - 4, n << 3);
-  for (let at = 0; at < padded.length; at += 64) {
+  const n = bytes.length, end = (n + 72) & ~63, state = START.slice();
+  for (let at = 0; at < end; ) {
     let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
       const x = words[i - 15], y = words[i - 2];
-      words[i] = i < 16 ? data.getInt32(at + 4 * i) : words[i - 16] + words[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
+      if (i > 15) words[i] = words[i - 16] + words[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
+      else {
+        for (let j = 0; j < 4; j++, at++) words[i] = (words[i] << 8) | (bytes[at] ?? (at === n ? 128 : 0));
+        if (at > end - 8) words[i] = at < end ? n / 2 ** 29 : n << 3; // how many bits there are
+      }
       const s = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + ROUNDS[i] + words[i]) | 0;
       const t = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g; g = f; f = e; e = (d + s) | 0; d = c; c = b; b = a; a = (s + t) | 0;

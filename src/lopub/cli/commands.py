@@ -1,5 +1,6 @@
 """Every command, in the order in which help lists them."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,10 +32,10 @@ from lopub.cli import (
     worker,
 )
 from lopub.cli.console import out
+from lopub.cli.next_steps import next_steps
 
 app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -73,6 +74,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
     ] = False,
@@ -85,3 +87,12 @@ def root(
 
     More: README.md, docs/commands.md
     """
+    if context.invoked_subcommand is None:
+        _print_next_steps()
+
+
+def _print_next_steps() -> None:
+    out.print("What next?\n")
+    for command, purpose in next_steps(Path.cwd()):
+        out.print(f"  {command}\n      {purpose}", markup=False, highlight=False, soft_wrap=True)
+    out.print("\nAll commands: lopub -h. Completion in your shell: lopub --install-completion.")

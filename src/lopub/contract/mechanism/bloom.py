@@ -127,7 +127,7 @@ class BloomChannel(Channel):
     @cached_property
     def filters(self) -> tuple[int, ...]:
         """The rows as bit strings."""
-        return tuple(map(_filter, self.rows))
+        return tuple(map(self._made_filter, range(self.n_candidates)))
 
     @property
     def distinct(self) -> bool:
@@ -189,17 +189,13 @@ class BloomChannel(Channel):
         return self.filters.__getitem__ if is_small else self._made_filter
 
     def _made_filter(self, candidate: int) -> int:
-        return _filter(self.rows[candidate])
+        return sum(map((1).__lshift__, self.rows[candidate]))  # the positions are distinct
 
     def memorized(self, candidate: int, randomness: Randomness) -> int:
         return self._filter_of(candidate) ^ randomness.changes(self.n_bits, self.permanent or 0, UNIT)
 
     def refreshed(self, memorized: int, randomness: Randomness) -> int:
         return memorized ^ randomness.changes(self.n_bits, self.change_units, UNIT)
-
-
-def _filter(row: tuple[int, ...]) -> int:
-    return sum(map((1).__lshift__, row))  # the positions are distinct
 
 
 @dataclass(frozen=True)
@@ -327,13 +323,11 @@ class Bloom(Mechanism):
 
     @classmethod
     def from_json(cls, members: Members) -> Self:
-        bits = members.take("bits")
+        bits, path = members.take("bits"), members.path("bits")
         if isinstance(bits, dict):
-            n_bits: int | dict[str, int] = {
-                name: integer_at(value, f"{members.path('bits')}.{name}") for name, value in sorted(bits.items())
-            }
+            n_bits: Bits = {name: integer_at(value, f"{path}.{name}") for name, value in sorted(bits.items())}
         else:
-            n_bits = integer_at(bits, members.path("bits"))
+            n_bits = integer_at(bits, path)
         noise = by_blocks(members.mapping("change_units", integer_at), members.path("change_units"))
         return cls(noise, n_bits, members.integer("hashes"), members.text("salt"), permanent_from_json(members, integer_at))
 

@@ -1,0 +1,33 @@
+"""Links to the files beside docs/ that are pages of the site, too: they read well on disk and on the site."""
+
+import re
+
+from sphinx.application import Sphinx
+
+PAGES = {
+    "README.md": "index.md",
+    "PRIVACY.md": "privacy.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
+"""What lies beside docs/, and the page of the site that includes it."""
+
+
+def _point_into_the_site(_app: Sphinx, name: str, source: list[str]) -> None:
+    up = "../" * name.count("/")
+    for outside, inside in PAGES.items():
+        source[0] = re.sub(rf"\]\((?:\.\./)+{outside}(#[\w-]+)?\)", rf"]({up}{inside}\1)", source[0])
+
+
+def _point_out_of_docs(_app: Sphinx, _path: object, _parent: str, source: list[str]) -> None:
+    """In a file that is included from beside docs/: what it calls docs/x.md is x.md here."""
+    source[0] = re.sub(r"\]\(docs/", "](", source[0])
+    for outside, inside in PAGES.items():
+        source[0] = source[0].replace(f"]({outside}", f"]({inside}")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", _point_into_the_site)
+    app.connect("include-read", _point_out_of_docs)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

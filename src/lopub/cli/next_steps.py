@@ -1,0 +1,48 @@
+"""What `lopub` without arguments shows: the three commands that are most likely to come next, by what lies in this directory."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+Steps = tuple[tuple[str, str], ...]
+
+ASK: Steps = (
+    ('lopub query publication "EXPRESSION"', "ask the publication something, and get an interval"),
+    ("lopub query -h", "what can be asked"),
+    ("lopub evaluate people.csv publication/data/synthetic.csv --campaign campaign.json", "in experiments: how far is it off?"),
+)
+COLLECT: Steps = (
+    ("lopub collect open campaign.json --database sqlite:///lopub.db", "take reports for this campaign"),
+    ("lopub serve --database sqlite:///lopub.db", "the collector, the page on which people take part, and the console"),
+    ("lopub encode campaign.json people.csv -o reports.parquet", "in experiments: one simulated client per record"),
+)
+PLAN: Steps = (
+    ("lopub draft check draft.json", "is anything wrong with the questions?"),
+    ("lopub plan draft.json --people 5000 --epsilon 2", "what would come out?"),
+    ("lopub campaign make draft.json -o campaign.json --epsilon 2", "a campaign, which people can answer"),
+)
+BEGIN: Steps = (
+    ("lopub demo", "the whole way on made-up people, in half a minute"),
+    ("lopub draft new -o draft.json", "questions of your own: a draft to edit"),
+    ("lopub serve --database sqlite:///lopub.db", "a collector, and a console in the browser"),
+)
+
+
+def next_steps(folder: Path) -> Steps:
+    """The steps that follow from what is there, the furthest first."""
+    stages: tuple[tuple[str, Callable[[Path], Steps]], ...] = (
+        ("publication/manifest.json", lambda _: ASK),
+        ("reports.parquet", _publish),
+        ("lopub.db", _publish),
+        ("campaign.json", lambda _: COLLECT),
+        ("draft.json", lambda _: PLAN),
+    )
+    return next((steps(folder / name) for name, steps in stages if (folder / name).exists()), BEGIN)
+
+
+def _publish(source: Path) -> Steps:
+    named = source.name if source.suffix == ".parquet" else f"sqlite:///{source.name}"
+    return (
+        (f"lopub publish campaign.json {named} -o publication", "a synthetic table, its report and all estimates"),
+        (f'lopub query {named} "EXPRESSION"', "ask something, and get an interval"),
+        (f"lopub count {named} -o counts.parquet", "integers that add up over days and machines"),
+    )

@@ -1,0 +1,37 @@
+"""`lopub` without arguments, and completion in a shell."""
+
+from pathlib import Path
+
+import pytest
+from commands import done, in_a_process, lopub
+
+STAGES = {
+    "": "lopub demo",
+    "draft.json": "lopub draft check draft.json",
+    "campaign.json": "lopub collect open campaign.json",
+    "lopub.db": "lopub publish campaign.json sqlite:///lopub.db -o publication",
+    "reports.parquet": "lopub publish campaign.json reports.parquet -o publication",
+    "publication/manifest.json": "lopub query publication",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_lopub_alone_shows_three_steps_that_follow_from_what_is_there(stage: str, tmp_path: Path):
+    for name in list(STAGES)[1 : list(STAGES).index(stage) + 1]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    shown = done(lopub(cwd=tmp_path)).stdout.splitlines()
+    steps = [line.strip() for line in shown if line.startswith("  lopub ")]
+    assert len(steps) == 3 and steps[0].startswith(STAGES[stage])
+
+
+def test_a_shell_completes_commands_and_options():
+    asked = {"_LOPUB_COMPLETE": "complete_bash", "COMP_WORDS": "lopub pu", "COMP_CWORD": "1"}
+    assert completed(asked) == ["publish"]
+    assert completed(asked | {"COMP_WORDS": "lopub campaign make --eps", "COMP_CWORD": "3"}) == ["--epsilon"]
+
+
+def completed(asked: dict[str, str]) -> list[str]:
+    import os
+
+    return done(in_a_process(env=os.environ | asked)).stdout.split()

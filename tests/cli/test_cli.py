@@ -47,6 +47,14 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
     assert shown["attributes"][3]["candidates"] == ["false", "true", ""]
 
 
+def test_show_tells_what_a_secret_sample_of_people_leaves_to_readers(campaign: Path):
+    shown = lopub("campaign", "show", str(campaign), "--sample-rate", "0.1").stdout
+    assert " for readers of what is published" in shown and "for the collector" in shown
+    told = json.loads(lopub("campaign", "show", str(campaign), "--sample-rate", "0.1", "--json").stdout)
+    assert 1.84 < told["sampled_epsilon"] < 1.86 and told["epsilon"] > 3.99
+    assert "sample_rate must be above 0 and at most 1" in refused(lopub("campaign", "show", str(campaign), "--sample-rate", "2"))
+
+
 def test_check_confirms_the_id_that_was_announced(campaign: Path):
     shown = json.loads(lopub("campaign", "show", str(campaign), "--json").stdout)
     assert lopub("campaign", "check", str(campaign), "--id", shown["campaign"]).stdout == f"ok: campaign {shown['campaign']}\n"

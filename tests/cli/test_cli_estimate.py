@@ -45,6 +45,14 @@ def test_json_holds_every_cell(collected: Path):
     assert shown["converged"] and shown["n_evaluations"] > 1
 
 
+def test_the_papers_stop_can_be_asked_for(collected: Path):
+    usual, early = (
+        json.loads(estimate(collected, "-a", "income,home", "--json", "--method", "em", *stop).stdout)["n_evaluations"]
+        for stop in ((), ("--stop", "paper"))
+    )
+    assert early < usual
+
+
 def test_the_csv_can_be_read_back(collected: Path, tmp_path: Path):
     path = tmp_path / "joint.csv"
     assert estimate(collected, "-a", "gender,donates", "-o", str(path)).returncode == 0

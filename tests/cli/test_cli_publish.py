@@ -87,8 +87,15 @@ def test_the_papers_structure_is_recorded_in_the_manifest(publish: Run, tmp_path
     assert "by mutual information" in result.stdout and "pruning saved the estimation of 4 pairs" in result.stdout
     settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
     assert settings["structure"] == "paper" and settings["method"] == "em" and settings["phi"] == 0.3
-    assert settings["pruning"] == {"find": "dependence", "rank": "entropy", "rounding": "half_up"}
+    assert settings["pruning"] == {"find": "dependence", "rank": "entropy_per_candidate", "rounding": "half_up"}
     assert settings["seed"] == 7 and settings["rows"] == 20
+
+
+def test_the_papers_stop_and_its_algorithms_rank_can_be_asked_for(publish: Run, tmp_path: Path):
+    options = ["--structure", "paper", "--method", "em", "--stop", "paper", "--prune", "dependence", "--prune-by", "entropy"]
+    publish(tmp_path / "out", *options, "--rows", "20")
+    settings = json.loads((tmp_path / "out" / "manifest.json").read_text())["settings"]
+    assert settings["pruning"]["rank"] == "entropy" and settings["options"] == {"stop": "paper"}
 
 
 def test_a_search_for_independence_calls_what_it_skips_assumed(publish: Run, tmp_path: Path):
@@ -150,6 +157,9 @@ def test_help_has_an_example():
         (["--method", "em"], "only method shrunk has, not em; use structure paper"),
         (["--structure", "paper", "--method", "lasso"], "method lasso regresses bits of separately randomized attributes"),
         (["--prune", "dependence"], "pruning is a part of structure paper"),
+        (["--stop", "paper"], "stop is a choice of methods em and hybrid, not of shrunk"),
+        (["--structure", "paper", "--method", "em", "--stop", "soon"], "stop must be change or paper, got 'soon'"),
+        (["--prune-by", "luck"], "--prune-by must be entropy or entropy-per-candidate, got 'luck'"),
         (["--structure", "paper", "--prune", "everything"], "--prune must be dependence or independence, got 'everything'"),
         (["--rows", "0"], "rows must be at least 1, got 0"),
         (["--most-cells", "3"], "most_cells must be at least 4, the candidates of the largest of 5 attributes, got 3"),

@@ -27,6 +27,7 @@ from lopub.contract.budget import (
     float_up,
     log_up,
     odds_for,
+    sampled_up,
     times_up,
     total_up,
 )
@@ -40,6 +41,7 @@ from lopub.contract.mechanism.unary import OptimizedChannel, SymmetricChannel
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Listed, Sample, ViewRule
 from lopub.device.randomizing import randomized
+from lopub.errors import CampaignError
 
 SETTLED = settings(derandomize=True, deadline=None)
 PRECISE = Context(prec=220)
@@ -570,3 +572,31 @@ def test_opendp_finds_the_same_epsilon_for_the_papers_filters(flip_probability: 
     vectors = dp.bitvector_domain(max_weight=n_hashes)
     theirs = dp.m.make_randomized_response_bitvec(vectors, dp.discrete_distance(), f=f).map(1)
     assert campaign.epsilon == pytest.approx(theirs, abs=1e-9)
+
+
+# ---- samples of people
+
+
+def test_the_loss_of_a_sample_is_never_rounded_down():
+    with localcontext(prec=1200):
+        for loss, rate in product(map(Decimal, ("0.001", "4", "131.9", "900")), (Fraction(1, 1000), Fraction(2, 3), Fraction(1))):
+            true = (1 + Decimal(rate.numerator) / Decimal(rate.denominator) * (loss.exp() - 1)).ln()
+            assert true <= sampled_up(loss, rate) <= true * (1 + Decimal("1e-100"))
+
+
+def test_the_bound_of_a_sample_is_that_of_the_worst_outcome():
+    """Exactly: over all outcomes of a mechanism for a person who takes part, and of one for who does not, within e^epsilon."""
+    ratio, rate, worst = Fraction(5), Fraction(1, 4), Fraction(0)
+    for chance in (Fraction(n, 20) for n in range(1, 21)):
+        for other in (Fraction(n, 20) for n in range(1, 21)):
+            for away in (Fraction(n, 20) for n in range(1, 21)):
+                pairs = ((chance, other), (chance, away), (away, chance), (other, away), (away, other), (other, chance))
+                if all(one <= ratio * two for one, two in pairs):
+                    worst = max(worst, (rate * chance + (1 - rate) * away) / (rate * other + (1 - rate) * away))
+    assert worst == 1 + rate * (ratio - 1)
+
+
+@pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1), Fraction(3, 2)])
+def test_a_share_of_people_that_cannot_be_is_refused(rate: Fraction):
+    with pytest.raises(CampaignError, match="sample_rate must be above 0 and at most 1"):
+        sampled_up(Decimal(1), rate)

@@ -22,17 +22,22 @@ from lopub.errors import DomainError, StoreError
 from lopub.inference.basis import Reports
 from lopub.inference.joint import avd, mutual_information
 from lopub.reproduce import QUICK, cells_of, measure, write_tables
-from lopub.reproduce.baselines import formula_bits
-from lopub.reproduce.claims import PRUNING, claims, claims_csv, claims_from_csv
+from lopub.reproduce.baselines import LONG_RAPPOR, campaign_for, formula_bits
+from lopub.reproduce.claims import claims_csv, claims_from_csv
+from lopub.reproduce.classification import majority_rates
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled
 from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.extent import FULL, TABLES, scale_of
 from lopub.reproduce.figures import FigureRow, figures, from_csv, rows_of, to_csv
-from lopub.reproduce.loops import _likelihoods, _reports, _step, loop_seconds
+from lopub.reproduce.identification import information
+from lopub.reproduce.loops import _likelihoods, _reports, _step, counting_seconds, loop_seconds
 from lopub.reproduce.measurements import Cell, keep, kept
-from lopub.reproduce.measuring import CELLS
+from lopub.reproduce.measuring import CELLS, tables_there
+from lopub.reproduce.outcome_claims import PRUNING
 from lopub.reproduce.reproduction_page import page, picture
+from lopub.reproduce.sentences import claims
 from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trusted_table
+from lopub.reproduce.writing import settings_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 needs_tables = pytest.mark.skipif("LOPUB_DATA" not in os.environ, reason="the public tables are not here: LOPUB_DATA is not set")
@@ -116,6 +121,7 @@ def test_the_plain_loop_takes_the_steps_of_em():
     _, counts = Reports(reports).evidence((0, 1)).step(np.full((3, 3), 1 / 9))
     assert np.abs(step - counts / counts.sum()).max() < 1e-6
     assert loop_seconds(reports, (0, 1), 10) > 0
+    assert counting_seconds(reports, (0, 1)) > 0
 
 
 def test_a_trusted_server_without_noise_publishes_the_pairs_that_depend():
@@ -150,6 +156,26 @@ def test_no_neighbour_moves_mutual_information_by_more_than_its_sensitivity():
 def test_rappor_sends_by_the_product_and_lopub_by_the_sum():
     assert formula_bits("RAPPOR", (16, 16)) / formula_bits("Fanti et al.", (16, 16)) == pytest.approx(256 / 32)
     assert formula_bits("direct, jointly", (16, 16)) == 8
+
+
+def test_rappor_can_be_as_long_as_its_formula_says():
+    domain = small_table().domain
+    pair = Domain(domain.attributes[:2])
+    assert campaign_for(LONG_RAPPOR, pair, "4", 16).channels((0, 1))[0].width == 87  # 9.585 bits a candidate, 9 of them
+    assert campaign_for("RAPPOR", pair, "4", 16).channels((0, 1))[0].width == 32
+
+
+def test_a_majority_answers_what_most_of_the_training_records_did():
+    domain = Domain((Categorical(name="a", values=("x", "y")), Categorical(name="b", values=("x", "y", "z"))))
+    training = Dataset(domain, np.array([[0, 2], [0, 2], [1, 1]], dtype=np.uint16))
+    test = Dataset(domain, np.array([[0, 2], [1, 2], [1, 0], [1, 0]], dtype=np.uint16))
+    assert majority_rates(training, test) == {"svm": 0.25, "random_forest": (0.25 + 0.5) / 2}
+
+
+def test_information_is_that_of_the_pair_where_its_own_marginals_are_given():
+    joint = np.array([[0.3, 0.1], [0.0, 0.6]])
+    assert information(joint, joint.sum(axis=1), joint.sum(axis=0)) == pytest.approx(mutual_information(joint))
+    assert information(joint, np.array([1.0, 0.0]), joint.sum(axis=0)) == np.inf
 
 
 # ---- figures and page
@@ -189,14 +215,16 @@ def committed_tables() -> dict[str, list[FigureRow]]:
 
 
 def test_all_figures_of_a_full_run_are_committed():
-    assert set(committed_tables()) == {figure.name for figure in figures()}
-    drawn = {figure.name for figure in figures() if figure.experiment != "pruning"}
+    """Those of a table that may not be passed on may be missing."""
+    committed = set(committed_tables())
+    assert {figure.name for figure in figures() if not TABLES[figure.table].optional} <= committed
+    drawn = {figure.name for figure in figures() if figure.experiment != "pruning" and figure.name in committed}
     assert {path.stem for path in (DOCS / "reproduction").glob("*.svg")} == drawn
 
 
 def test_the_committed_page_is_made_of_the_committed_files_alone():
     found = claims_from_csv((DOCS / "reproduction" / "claims.csv").read_text())
-    assert page(found, committed_tables()) == (DOCS / "reproduction.md").read_text()
+    assert page(found, committed_tables(), settings_of(FULL)) == (DOCS / "reproduction.md").read_text()
 
 
 def test_the_committed_claims_follow_from_the_committed_figures():
@@ -210,6 +238,19 @@ def test_every_number_of_the_page_stands_in_a_committed_csv():
     numbers = NUMBER.findall(body.replace(",", " "))
     assert len(numbers) > 500
     assert {number for number in numbers if number not in known} <= {"1"}  # "Algorithm 1"
+
+
+def test_a_quick_run_is_labelled_and_a_full_one_is_not():
+    assert "**A quick run**" in page([], {}, settings_of(QUICK))
+    assert "**A quick run**" not in page([], {}, settings_of(FULL))
+
+
+def test_links_of_the_page_lead_to_files_that_the_run_has_written():
+    """Wherever it was written to: beside the page, or inside it."""
+    text = (DOCS / "reproduction.md").read_text()
+    links = set(re.findall(r"\]\(([^)]*)\)", text))
+    assert links and all(link == "reproduction" or link.startswith("reproduction/") for link in links)
+    assert all((DOCS / link).exists() for link in links)
 
 
 def test_pruning_on_adult_is_the_papers_in_the_committed_figures():
@@ -294,12 +335,12 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Pa
     _, said = run.communicate(timeout=60)
     before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert run.returncode == 130 and before
-    assert re.search(r"stopped: \d+ of 7 cells are kept in .*; run the same command to go on", said)
+    assert re.search(r"stopped: \d+ of 8 cells are kept in .*; run the same command to go on", said)
     assert not (tmp_path / "out/reproduction.md").exists()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "7 cells measured or kept" in done.stdout
+    assert done.returncode == 0 and "8 cells measured or kept" in done.stdout
     after = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
-    assert before.items() <= after.items() and len(after) == 7
+    assert before.items() <= after.items() and len(after) == 8
     assert not list(store.glob(".*.part"))
 
 
@@ -321,6 +362,26 @@ def test_the_processes_of_a_run_that_is_killed_end_with_it(quarters: Path, tmp_p
 def alive(pid: str) -> bool:
     stat = Path(f"/proc/{pid}/stat")
     return stat.exists() and stat.read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def test_tables_can_be_chosen():
+    chosen = cells_of(["pruning", "estimation"], QUICK, ["adult", "retail"])
+    assert {cell.table for cell in chosen} == {"adult", "retail"}
+    with pytest.raises(DomainError, match="there is no table 'tpch' in the paper's evaluation; choose among retail, nltcs"):
+        cells_of(["pruning"], QUICK, ["tpch"])
+
+
+def test_a_run_goes_on_without_the_table_that_may_not_be_passed_on(tmp_path):
+    assert tables_there(tmp_path) == ["retail", "adult", "tpce"]
+
+
+@needs_tables
+def test_tables_that_are_not_asked_for_need_not_be_there(quarters: Path, tmp_path: Path):
+    options = ["--data", str(quarters), "-o", str(tmp_path / "out"), "--tables", "adult,retail", "--quick", "--workers", "1"]
+    result = CliRunner().invoke(app, ["reproduce", "pruning", *options])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "out/reproduction.md").read_text()
+    assert "Pruning (Adult)" in text and "TPC-E)" not in text and "**A quick run**" in text
 
 
 def test_missing_tables_are_told_before_any_work(tmp_path):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,14 +11,24 @@ from rich.table import Table
 
 from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure
 from lopub.cli.console import note, out, print_json, say, table, tell
-from lopub.cli.options import OUTPUT, AsJson, CampaignFile, Force, Language, LifetimeEpsilon, language_told, languages_wanted
+from lopub.cli.options import (
+    OUTPUT,
+    AsJson,
+    CampaignFile,
+    Force,
+    Language,
+    LifetimeEpsilon,
+    SampleRate,
+    language_told,
+    languages_wanted,
+)
 from lopub.cli.options import Domain as DomainFile
-from lopub.cli.outputs import check_file, check_unread
+from lopub.cli.outputs import check_file, check_unread, name_of
 from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, float_up
+from lopub.contract.budget import decimal_up, exact_decimal, float_up, sampled_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -257,27 +268,24 @@ def write(
         say(f"written: {output}")
 
 
-def name_of(path: Path) -> str:
-    """A campaign's name from a file's.
-
-    >>> name_of(Path("My People (2).csv.gz"))
-    'my-people-2'
-    """
-    stem = path.name.removesuffix(".gz").removesuffix(".csv").lower()
-    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:100] or "table"
-
-
 @app.command()
-def show(path: CampaignFile, language: Language = None, people: People = None, as_json: AsJson = False) -> None:
+def show(
+    path: CampaignFile,
+    language: Language = None,
+    people: People = None,
+    sample_rate: SampleRate = None,
+    as_json: AsJson = False,
+) -> None:
     """Show what a campaign asks, how much a report reveals at most, and how long it is.
 
     Example: `lopub campaign show campaign.json`
 
-    More: docs/choosing.md
+    More: docs/choosing.md, and docs/theorems.md on samples
     """
     campaign = Campaign.load(path)
+    sampled = None if sample_rate is None else sampled_up(campaign.loss, Fraction(exact_decimal(sample_rate, "--sample-rate")))
     if as_json:
-        print_json(described(campaign))
+        print_json(described(campaign) | ({} if sampled is None else {"sampled_epsilon": float_up(sampled)}))
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
@@ -287,6 +295,11 @@ def show(path: CampaignFile, language: Language = None, people: People = None, a
     out.print(fields)
     out.print()
     out.print(summary)
+    if sampled is not None:
+        say(
+            f"epsilon {decimal_up(sampled)} for readers of what is published, if each person takes part with probability"
+            f" {sample_rate} by a coin that nobody sees; {decimal_up(campaign.loss)} for the collector, who sees who did"
+        )
     warn_of(campaign)
 
 

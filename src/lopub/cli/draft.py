@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from lopub.cli.campaign import name_of
 from lopub.cli.console import print_json, say, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
-from lopub.cli.outputs import check_file, check_unread
+from lopub.cli.outputs import check_file, check_unread, name_of
 from lopub.errors import CampaignError
 from lopub.files import write_whole
 from lopub.forecast.advice import advice_on

@@ -7,12 +7,13 @@ import numpy as np
 import typer
 
 from lopub.cli.console import out, print_json, say, table, working
-from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign
+from lopub.cli.options import OUTPUT, AsJson, Force, From, Round, SomeSources, SourceCampaign, Stop
 from lopub.cli.outputs import check_file, check_unread
 from lopub.cli.sources import read, resolved
 from lopub.inference import METHODS
 from lopub.inference import estimate as estimated
 from lopub.inference.joint import Fit, JointDistribution, interval
+from lopub.inference.methods import stopping
 
 
 def estimate(
@@ -25,6 +26,7 @@ def estimate(
     campaign: SourceCampaign = None,
     round_name: Round = None,
     method: Annotated[str, typer.Option("--method", metavar="METHOD", help=f"One of {', '.join(METHODS)}.")] = "shrunk",
+    stop: Stop = None,
     output: Annotated[
         Path | None, typer.Option(*OUTPUT, metavar="FILE", help="Where to write all cells, as csv.", show_default=False)
     ] = None,
@@ -38,6 +40,7 @@ def estimate(
 
     More: docs/estimation.md, and docs/commands.md on sources
     """
+    how = stopping(method, stop)  # refuses before anything is read
     if output is not None:
         check_file(output, force=force)
     names = [name.strip() for name in attributes.split(",") if name.strip()]
@@ -46,7 +49,7 @@ def estimate(
         check_unread(output, (*named.reports, *named.counts))
     found = read(named)
     with working(f"estimating {', '.join(names)}"):
-        joint = estimated(found.data, names, method)
+        joint = estimated(found.data, names, how)
     if output is not None:
         joint.save(output, force=force)
     if as_json:

@@ -102,6 +102,25 @@ Language = Annotated[
     ),
 ]
 
+SampleRate = Annotated[
+    str | None,
+    typer.Option(
+        "--sample-rate",
+        metavar="B",
+        help="Also tell epsilon for readers of what is published if each person takes part with this probability, secretly.",
+        show_default=False,
+    ),
+]
+Stop = Annotated[
+    str | None,
+    typer.Option(
+        "--stop",
+        metavar="WHEN",
+        help="With method em or hybrid: change, when no cell moves any more (the default), or paper, by its rule and gap.",
+        show_default=False,
+    ),
+]
+
 
 def refuse_given(context: typer.Context, allowed: Collection[str], why: str) -> None:
     """Refuse whatever was asked for on the command line that is not allowed here. allowed: parameters of the command."""

@@ -4,6 +4,7 @@ What exists is refused unless --force is given. The directory that an output goe
 is not mounted, is refused instead of being made.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -41,3 +42,13 @@ def check_parent(path: Path) -> None:
         raise StoreError(f"cannot write {path}: there is no directory {path.parent}")
     if not path.parent.is_dir():
         raise StoreError(f"cannot write {path}: {path.parent} is not a directory")
+
+
+def name_of(path: Path) -> str:
+    """A campaign's name from a file's.
+
+    >>> name_of(Path("My People (2).csv.gz"))
+    'my-people-2'
+    """
+    stem = path.name.removesuffix(".gz").removesuffix(".csv").lower()
+    return re.sub(r"[^a-z0-9]+", "-", stem).strip("-")[:100] or "table"

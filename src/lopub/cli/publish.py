@@ -18,6 +18,7 @@ from lopub.cli.options import (
     Round,
     SourceCampaign,
     Sources,
+    Stop,
     language_told,
     refuse_given,
 )
@@ -35,6 +36,7 @@ from lopub.device.client import SECONDS_A_DAY
 from lopub.errors import DomainError
 from lopub.inference import METHODS
 from lopub.inference.joint import JointDistribution
+from lopub.inference.methods import stopping
 from lopub.inference.queries import MOST_TABLE_CELLS
 from lopub.model.dependence import Pruning
 from lopub.release import STRUCTURES, Publication, PublishSettings, publish_rounds, published
@@ -67,6 +69,10 @@ Prune = Annotated[
         help="With structure paper: skip pairs by entropy, to look for dependence or for independence.",
         show_default=False,
     ),
+]
+PruneBy = Annotated[
+    str,
+    typer.Option("--prune-by", metavar="RANK", help="With --prune: by entropy, or by entropy-per-candidate as in its tables."),
 ]
 MostCells = Annotated[
     int | None,
@@ -125,6 +131,8 @@ def publish(
     method: Method = "shrunk",
     phi: Phi = None,
     prune: Prune = None,
+    prune_by: PruneBy = "entropy-per-candidate",
+    stop: Stop = None,
     most_cells: MostCells = None,
     rows: Rows = None,
     copies: Copies = 1,
@@ -151,9 +159,9 @@ def publish(
         return publish_all_rounds(resolved(sources, campaign), output, simulated, language or "", as_json=as_json, force=force)
     options: dict[str, Any] = {
         "structure": structure,
-        "method": method,
+        "method": stopping(method, stop),
         "phi": phi,
-        "pruning": pruning(prune),
+        "pruning": pruning(prune, prune_by),
         "most_cells": most_cells,
         "rows": rows,
         "copies": copies,
@@ -165,17 +173,16 @@ def publish(
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
     found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
-    margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
     with progress_bar("estimating") as progress:
+        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
         publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
     if as_json:
-        print_json(found.described() | described(publication) | {"output": str(output)})
-    else:
-        print_publication(publication)
-        say(f"written: {output}; start with {output / 'report.html'}")
+        return print_json(found.described() | described(publication) | {"output": str(output)})
+    print_publication(publication)
+    say(f"written: {output}; start with {output / 'report.html'}")
 
 
 def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:
@@ -242,11 +249,13 @@ def marked(found: Found, simulated: bool) -> Found:
     return replace(found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated)))
 
 
-def pruning(find: str | None) -> Pruning | None:
-    """The option --prune as a setting."""
+def pruning(find: str | None, rank: str) -> Pruning | None:
+    """The options --prune and --prune-by as a setting."""
     if find is not None and find not in ("dependence", "independence"):
         raise DomainError(f"--prune must be dependence or independence, got {find!r}")
-    return None if find is None else Pruning(find=find)  # type: ignore[arg-type]
+    if rank not in ("entropy", "entropy-per-candidate"):
+        raise DomainError(f"--prune-by must be entropy or entropy-per-candidate, got {rank!r}")
+    return None if find is None else Pruning(find=find, rank=rank.replace("-", "_"))  # type: ignore[arg-type]
 
 
 def described(publication: Publication) -> dict[str, Any]:

@@ -8,7 +8,18 @@ import typer
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
-from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, write_tables
+from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, tables_there, write_tables
+from lopub.reproduce.extent import TABLES
+
+Tables = Annotated[
+    str | None,
+    typer.Option(
+        "--tables",
+        metavar="NAMES",
+        help=f"Which of {', '.join(TABLES)}, as in adult,retail; all that are there unless given.",
+        show_default=False,
+    ),
+]
 
 
 def reproduce(
@@ -25,6 +36,7 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    tables: Tables = None,
     output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in about two minutes.")] = False,
     workers: Annotated[
@@ -45,7 +57,8 @@ def reproduce(
     More: docs/reproduction.md
     """
     scale = QUICK if quick else FULL
-    cells = cells_of(what or list(EXPERIMENTS), scale)
+    chosen = tables_there(data) if tables is None else [name.strip() for name in tables.split(",")]
+    cells = cells_of(what or list(EXPERIMENTS), scale, chosen)
     check_parent(output)
     refuse_foreign(output, force=force)
     n_done = 0
@@ -61,6 +74,6 @@ def reproduce(
     except KeyboardInterrupt:
         note(f"stopped: {n_done:,} of {len(cells):,} cells are kept in {output}; run the same command to go on")
         raise typer.Exit(130) from None
-    page = write_tables(measured, output)
+    page = write_tables(measured, output, scale)
     document = {"n_cells": len(cells), "output": str(output), "page": str(page)}
     tell(document, f"{len(cells):,} cells measured or kept; read {page}", as_json=as_json)

@@ -51,6 +51,21 @@ def times_up(loss: Decimal, times: int) -> Decimal:
     return _UP.multiply(loss, Decimal(times))
 
 
+def sampled_up(loss: Decimal, rate: Fraction) -> Decimal:
+    """ln(1 + rate (e^loss - 1)), never below the true value: what is left of a loss where each person takes part with this
+    probability, for somebody who cannot tell who did. The collector can, and so is held to the loss itself.
+
+    >>> decimal_up(sampled_up(Decimal(4), Fraction(1, 10)), 3)
+    '1.850'
+    """
+    if not 0 < rate <= 1:
+        raise CampaignError(f"sample_rate must be above 0 and at most 1, got {float(rate):g}")
+    factor = _UP.multiply(_UP.exp(loss), _BEYOND)
+    share = _UP.divide(Decimal(rate.numerator), Decimal(rate.denominator))
+    mixed = _UP.add(Decimal(1), _UP.multiply(share, _UP.subtract(factor, Decimal(1))))
+    return _UP.multiply(_UP.ln(mixed), _BEYOND)
+
+
 def factor_up(loss: Decimal, places: int = 1) -> str:
     """e^loss, the factor by which a report shifts odds at most, for people to read: rounded up, never below the true value.
 

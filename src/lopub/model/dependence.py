@@ -53,11 +53,12 @@ class Pruning:
     find: "dependence" looks among the attributes of most entropy and takes the rest as independent, for tables with larger
     domains; "independence" looks among those of least entropy and takes the rest as dependent, for binary tables. rank and
     rounding: the paper's text, tables and algorithm differ, so both are offered: its text ranks by entropy per candidate, its
-    algorithm by entropy; its algorithm floors the number of attributes, its tables fit rounding half up.
+    algorithm by entropy; its algorithm floors the number of attributes, its tables fit rounding half up. Unless told otherwise,
+    both are as in its tables.
     """
 
     find: Literal["dependence", "independence"] = "dependence"
-    rank: Literal["entropy", "entropy_per_candidate"] = "entropy"
+    rank: Literal["entropy", "entropy_per_candidate"] = "entropy_per_candidate"
     rounding: Literal["half_up", "floor"] = "half_up"
 
     def __post_init__(self) -> None:

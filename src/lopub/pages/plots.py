@@ -36,6 +36,8 @@ MOST_NODES = 60
 """Attributes, or cliques, that can be told apart in a drawing."""
 MOST_POINTS = 2000
 MARKERS = "osD^v<>PX*"
+MOST_RATIO = 11.0
+"""Of the largest place on an axis to the least, beyond which it is logarithmic."""
 
 
 @contextmanager
@@ -129,26 +131,55 @@ class Line:
     faint: bool = False
 
 
-def lines(drawn: Sequence[Line], *, title: str, x_label: str, y_label: str, logarithmic: bool = False) -> str:
-    """Lines with error bars, as a picture that stands in a file of its own, on white."""
-    with _figure(5.4, 3.6) as figure:
+DASHES = ("-", "--", "-.", ":")
+BESIDE = 0.012
+"""Of the axis: how far lines are moved apart along it, so that those that lie on each other can both be seen."""
+
+
+def lines(
+    panels: Mapping[str, Sequence[Line]],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    logarithmic: bool = False,
+    from_zero: bool = True,
+) -> str:
+    """Lines with error bars, panel beside panel on one scale, as a picture that stands in a file of its own, on white. panels:
+    their titles, and what is drawn in each."""
+    with _figure(5.6 * len(panels), 3.8) as figure:
         figure.patch.set_facecolor("white")
-        axes = figure.add_subplot()
-        for number, line in enumerate(drawn):
-            style = {"color": "#8a8f98", "linestyle": "--"} if line.faint else {"color": f"C{number % 10}"}
-            axes.errorbar(
-                line.x, line.y, yerr=line.spreads, label=line.label, marker=MARKERS[number % len(MARKERS)], capsize=2,
-                linewidth=1.2, markersize=4, **style,
-            )  # fmt: skip
-        axes.set(xlabel=x_label, ylabel=y_label, title=title)
-        if logarithmic:
-            axes.set_yscale("log")
-        else:
-            axes.set_ylim(bottom=0)
-        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        first = None
+        for number, (name, drawn) in enumerate(panels.items(), start=1):
+            first = axes = figure.add_subplot(1, len(panels), number, sharey=first)
+            _draw_lines(axes, drawn)
+            axes.set(xlabel=x_label, ylabel=y_label, title=f"{title}{': ' if name else ''}{name}")
+            axes.title.set_size(9)
+            axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        if first is not None and logarithmic:
+            first.set_yscale("log")
+        elif first is not None and from_zero:
+            first.set_ylim(bottom=0)
         data = io.StringIO()
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
         return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
+
+
+def _draw_lines(axes: Any, drawn: Sequence[Line]) -> None:
+    places = sorted({x for line in drawn for x in line.x})
+    wide = len(places) > 1 and places[0] > 0 and places[-1] / places[0] > MOST_RATIO
+    for number, line in enumerate(drawn):
+        shift = BESIDE * (number - (len(drawn) - 1) / 2)
+        factor, offset = ((places[-1] / places[0]) ** shift, 0.0) if wide else (1.0, shift * (places[-1] - places[0]))
+        style = {"color": "#8a8f98"} if line.faint else {"color": f"C{number % 10}"}
+        axes.errorbar(
+            [x * factor + offset for x in line.x], line.y, yerr=line.spreads, label=line.label, capsize=2,
+            marker=MARKERS[number % len(MARKERS)], linestyle=DASHES[number % len(DASHES)], linewidth=1.2, markersize=4, **style,
+        )  # fmt: skip
+    if wide:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    axes.set_xticks(places, [f"{place:g}" for place in places])
 
 
 def curves(

@@ -1,7 +1,18 @@
 """The paper's evaluation, in full and in the open: its algorithms and ours, measured, drawn and compared with its claims."""
 
 from lopub.reproduce.extent import FULL, QUICK, Scale
-from lopub.reproduce.measuring import EXPERIMENTS, cells_of, measure
+from lopub.reproduce.measuring import EXPERIMENTS, cells_of, measure, tables_there
 from lopub.reproduce.writing import refuse_foreign, write_page, write_tables
 
-__all__ = ["EXPERIMENTS", "FULL", "QUICK", "Scale", "cells_of", "measure", "refuse_foreign", "write_page", "write_tables"]
+__all__ = [
+    "EXPERIMENTS",
+    "FULL",
+    "QUICK",
+    "Scale",
+    "cells_of",
+    "measure",
+    "refuse_foreign",
+    "tables_there",
+    "write_page",
+    "write_tables",
+]

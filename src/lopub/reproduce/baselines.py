@@ -21,7 +21,7 @@ from lopub.reproduce.extent import N_HASHES, TABLES, Scale
 from lopub.reproduce.measurements import Cell, Values
 
 NAME = "baselines"
-RAPPOR, FANTI, DIRECT = "RAPPOR", "Fanti et al.", "direct, jointly"
+RAPPOR, LONG_RAPPOR, FANTI, DIRECT = "RAPPOR", "RAPPOR, formula's length", "Fanti et al.", "direct, jointly"
 N_SETS = 10
 FALSE_POSITIVES = 0.01
 """p of the paper's formula of the communication cost."""
@@ -32,7 +32,7 @@ def cells(scale: Scale) -> Iterator[Cell]:
     for name in scale.privacy_tables:
         for seed in range(scale.privacy_seeds):
             for epsilon in scale.epsilons:
-                for method in (RAPPOR, FANTI, DIRECT):
+                for method in (RAPPOR, LONG_RAPPOR, FANTI, DIRECT):
                     yield Cell(
                         experiment=NAME,
                         table=name,
@@ -66,11 +66,11 @@ def restricted(records: Dataset, clique: Clique) -> Dataset:
 
 
 def campaign_for(method: str, domain: Domain, epsilon: str, n_bits: int) -> Campaign:
-    """RAPPOR: one filter over the product domain, as long as all of Fanti's together."""
+    """RAPPOR: one filter over the product domain, as long as all of Fanti's together, or as the paper's formula has it."""
     if method == DIRECT:
         request = CampaignRequest(epsilon=epsilon, mechanism="direct", view=AllAttributes(), jointly=True)
-    elif method == RAPPOR:
-        bits = n_bits * len(domain)
+    elif method in (RAPPOR, LONG_RAPPOR):
+        bits = n_bits * len(domain) if method == RAPPOR else math.ceil(formula_bits(method, domain.sizes))
         request = CampaignRequest(
             epsilon=epsilon, mechanism="bloom", view=AllAttributes(), jointly=True, n_bits=bits, n_hashes=N_HASHES
         )
@@ -86,4 +86,4 @@ def formula_bits(method: str, sizes: tuple[int, ...]) -> float:
     cells = math.prod(sizes)
     if method == DIRECT:
         return math.log2(cells)
-    return math.log(1 / FALSE_POSITIVES) / math.log(2) ** 2 * (cells if method == RAPPOR else sum(sizes))
+    return math.log(1 / FALSE_POSITIVES) / math.log(2) ** 2 * (cells if method in (RAPPOR, LONG_RAPPOR) else sum(sizes))

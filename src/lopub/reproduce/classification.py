@@ -17,6 +17,8 @@ NAME = "classification"
 OURS = "calibrated"
 """Our structure and estimator, from the same Bloom reports."""
 NOT_PRIVATE = "not private"
+MAJORITY = "majority"
+"""Always the most frequent answer of the training records: what a classifier has to beat to have learned anything."""
 PAPER_CELLS = 5_000
 """Cells of the largest clique that the paper's way may have; the paper names no bound, and without one does not end."""
 
@@ -28,7 +30,8 @@ def cells(scale: Scale) -> Iterator[Cell]:
             for flip in scale.slow_flips:
                 for method in (*PAPER_METHODS, OURS):
                     yield Cell(experiment=NAME, table=name, seed=seed, x=flip, method=method)
-            yield Cell(experiment=NAME, table=name, seed=seed, x="0", method=NOT_PRIVATE)
+            for method in (NOT_PRIVATE, MAJORITY):
+                yield Cell(experiment=NAME, table=name, seed=seed, x="0", method=method)
 
 
 def measured(cell: Cell, directory: Path) -> Values:
@@ -38,6 +41,8 @@ def measured(cell: Cell, directory: Path) -> Values:
     if cell.method == NOT_PRIVATE:
         guesses = [1 / size for size in whole.domain.sizes]
         return rates(training, test, cell.seed) | {"guess": float(np.mean(guesses))}
+    if cell.method == MAJORITY:
+        return majority_rates(training, test)
     reports = bloom_reports(training, table.n_bits, cell.x, cell.seed)
     start = time.perf_counter()
     if cell.method == OURS:
@@ -47,6 +52,15 @@ def measured(cell: Cell, directory: Path) -> Values:
         made = publish(reports, structure="paper", method=how, phi=table.phi, most_cells=PAPER_CELLS, seed=cell.seed)
     seconds = time.perf_counter() - start
     return rates(made.synthetic, test, cell.seed) | {"seconds": seconds}
+
+
+def majority_rates(training: Dataset, test: Dataset) -> dict[str, float]:
+    """By classifier, over the same targets as `rates`."""
+    names = test.domain.names
+    most = {name: int(np.bincount(training.column(name)).argmax()) for name in names}
+    right = {name: float((test.column(name) == most[name]).mean()) for name in names}
+    binary = [right[name] for name in names if test.domain[name].size == 2]
+    return {"svm": float(np.mean(binary)), "random_forest": float(np.mean(list(right.values())))}
 
 
 def rates(training: Dataset, test: Dataset, seed: int) -> dict[str, float]:

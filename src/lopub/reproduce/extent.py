@@ -1,6 +1,6 @@
 """The paper's settings, and how much of its evaluation is run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from lopub.errors import DomainError
@@ -21,6 +21,10 @@ class TableSettings:
     dimensions: tuple[int, ...] = (2, 3)
     """k of the joints that are estimated."""
     pruning_phis: tuple[str, ...] = ("0.1", "0.2", "0.3", "0.4", "0.5")
+    paper_phis: tuple[str, ...] = ("0.1", "0.2", "0.3", "0.4", "0.5")
+    """At which phi the columns of the paper's table were made, whatever their heads say."""
+    optional: bool = False
+    """Whether a run goes on without it: it may not be passed on, so not everybody has it."""
     pruning_finds: Literal["dependence", "independence"] = "dependence"
 
 
@@ -33,9 +37,21 @@ RETAIL = TableSettings(
     identified_sample=1.0,
     dimensions=(3, 5),
     pruning_phis=("0.1", "0.15", "0.2", "0.25", "0.3"),
+    paper_phis=("0.1", "0.15", "0.2", "0.25", "0.3"),
     pruning_finds="independence",
 )
-TABLES = {"retail": RETAIL, "adult": TableSettings(name="adult"), "tpce": TableSettings(name="tpce")}
+TABLES = {
+    "retail": RETAIL,
+    "nltcs": replace(RETAIL, name="nltcs", optional=True),
+    "adult": TableSettings(name="adult"),
+    "tpce": TableSettings(
+        name="tpce",
+        pruning_phis=("0.1", "0.2", "0.3", "0.4", "0.5", "0.6"),
+        paper_phis=("0.1", "0.2", "0.3", "0.5", "0.6"),
+    ),
+}
+"""The market baskets have the paper's numbers of rows and columns; what it measured on its "Retail" fits nltcs, a file of its
+authors' own code. Both are run with the settings of its Retail."""
 
 PAPER_METHODS = ("EM_JD", "Lasso_JD", "Lasso+EM_JD")
 OUR_METHODS = ("em", "moments", "shrunk", "product")
@@ -70,8 +86,8 @@ class Scale:
     privacy_seeds: int
     setups: tuple[str, ...]
     """On the axis of epsilon."""
-    privacy_tables: tuple[str, ...] = ("adult", "tpce", "retail")
-    slow_tables: tuple[str, ...] = ("retail", "adult", "tpce")
+    privacy_tables: tuple[str, ...] = ("adult", "tpce", "retail", "nltcs")
+    slow_tables: tuple[str, ...] = ("retail", "nltcs", "adult", "tpce")
     slow_flips: tuple[str, ...] = ("0.1", "0.3", "0.5", "0.7", "0.9")
     """Of identification and classification."""
     most_rows: int = 10**9

@@ -10,9 +10,21 @@ from lopub.reproduce import baselines, classification, estimation, identificatio
 from lopub.reproduce.extent import TABLES
 from lopub.reproduce.measurements import Cell, Values
 
-TITLES = {"retail": "Retail", "adult": "Adult", "tpce": "TPC-E"}
+TITLES = {"retail": "Retail", "nltcs": "NLTCS", "adult": "Adult", "tpce": "TPC-E"}
 HEAD = ("x", "method", "value", "mean", "spread", "seeds")
-TIMES = ("seconds", "loop_seconds")
+TIMES = ("seconds", "counted_seconds", "loop_seconds")
+
+
+SHAPE = ("attributes", "domain_log2", "domain_bits")
+"""Of a whole table, whatever phi."""
+Y_LABELS = {
+    "seconds": "seconds",
+    "accurate": "share of all pairs",
+    "added": "share of all pairs",
+    "lost": "share of all pairs",
+    "svm": "share classified rightly",
+    "random_forest": "share classified rightly",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +63,24 @@ def figures() -> Iterator[Figure]:
     """All of them, in the order of the page."""
     for table, settings in TABLES.items():
         for k in settings.dimensions:
-            yield _estimation(table, k, "time", f"Estimation time ({TITLES[table]}, k = {k})", ("seconds", "loop_seconds"))
+            yield _estimation(table, k, "time", f"Estimation time ({TITLES[table]}, k = {k})", TIMES)
     for table, settings in TABLES.items():
         for k in settings.dimensions:
             yield _estimation(table, k, "avd", f"Estimation accuracy ({TITLES[table]}, k = {k})", ("avd",))
-    for table in TABLES:
-        yield _over_f(identification.NAME, table, "identification", "Correlation identification", ("accurate", "added", "lost"))
+    for name, title, value in (
+        ("identification", "Dependences identified rightly", "accurate"),
+        ("identification_added", "Dependences added", "added"),
+        ("identification_lost", "Dependences lost", "lost"),
+    ):
+        for table in TABLES:
+            yield _over_f(identification.NAME, table, name, title, (value,))
     for table in TABLES:
         yield Figure(
             name=f"pruning_{table}",
             title=f"Pruning ({TITLES[table]})",
             experiment=pruning.NAME,
             table=table,
-            values=("dependences_pruned", "dependences", "loss", "pairs_pruned", "pairs", "reduction"),
+            values=("dependences_pruned", "dependences", "loss", "pairs_pruned", "pairs", "reduction", *SHAPE),
             x_label="phi",
             y_label="dependences",
         )
@@ -75,7 +92,7 @@ def figures() -> Iterator[Figure]:
         for table in TABLES:
             values = (value, "guess") if value == "random_forest" else (value,)
             yield _over_f(classification.NAME, table, name, title, values)
-    for table in ("adult", "tpce", "retail"):
+    for table in TABLES:
         yield Figure(
             name=f"epsilon_{table}",
             title=f"Equal privacy ({TITLES[table]})",
@@ -85,7 +102,7 @@ def figures() -> Iterator[Figure]:
             x_label="total epsilon",
             y_label="mean AVD of random pairs",
         )
-    for table in ("adult", "tpce", "retail"):
+    for table in TABLES:
         yield Figure(
             name=f"baselines_{table}",
             title=f"RAPPOR and Fanti's EM on pairs ({TITLES[table]})",
@@ -119,7 +136,7 @@ def _over_f(experiment: str, table: str, name: str, title: str, values: tuple[st
         table=table,
         values=values,
         x_label="f",
-        y_label="seconds" if values[0] == "seconds" else f"{values[0].replace('_', ' ')} share",
+        y_label=Y_LABELS[values[0]],
         logarithmic=values[0] == "seconds",
     )
 
@@ -146,7 +163,7 @@ def shown(number: float, value: str) -> str:
         return f"{number:.3g}"
     return (
         f"{number:.1f}"
-        if value in ("dependences", "dependences_pruned", "pairs", "pairs_pruned", "bits", "formula_bits")
+        if value in ("dependences", "dependences_pruned", "pairs", "pairs_pruned", "bits", "formula_bits", *SHAPE)
         else f"{number:.4f}"
     )
 

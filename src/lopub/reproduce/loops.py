@@ -13,9 +13,9 @@ MOST_CELLS = 100
 """Candidates likewise."""
 
 
-def loop_seconds(data: ReportBatch | Counts, clique: Clique, n_evaluations: int) -> float:
+def loop_seconds(data: ReportBatch | Counts, clique: Clique, n_evaluations: int, n_kept: int | None = None) -> float:
     """What the loop would take for all reports, all candidates and so many steps, from a part of it that is timed. All reports
-    cover all attributes."""
+    cover all attributes. n_kept: candidates that it goes over, where not all."""
     laws = [data.campaign.channels(tuple(range(len(data.campaign.domain))))[position].law() for position in clique]
     codes = [[[int(bit in row) for bit in range(law.n_bits)] for row in law.rows or ()] for law in laws]
     n_cells = math.prod(len(rows) for rows in codes)
@@ -25,8 +25,20 @@ def loop_seconds(data: ReportBatch | Counts, clique: Clique, n_evaluations: int)
     built = time.perf_counter()
     _step(likelihoods)
     stepped = time.perf_counter()
-    share = n_cells / len(likelihoods[0]) * len(data) / len(reports)
+    share = (n_kept or n_cells) / len(likelihoods[0]) * len(data) / len(reports)
     return share * ((built - start) + n_evaluations * (stepped - built))
+
+
+def counting_seconds(data: ReportBatch | Counts, clique: Clique) -> float:
+    """What a loop over reports and bits takes that adds up how often each is set (Algorithm 2, lines 1 to 4), likewise."""
+    reports = _reports(data, clique)[:N_TIMED]
+    start = time.perf_counter()
+    sums = [[0] * len(bits) for bits in reports[0]]
+    for report in reports:
+        for total, bits in zip(sums, report, strict=True):
+            for place, bit in enumerate(bits):
+                total[place] += bit
+    return (time.perf_counter() - start) * len(data) / len(reports)
 
 
 def _likelihoods(report: list[list[int]], codes: list[list[list[int]]], change: float) -> list[float]:

@@ -17,7 +17,7 @@ from lopub.collection.progress import Progress, silent
 from lopub.errors import DomainError, StoreError
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.crowds import table_of
-from lopub.reproduce.extent import Scale
+from lopub.reproduce.extent import TABLES, Scale
 from lopub.reproduce.measurements import Cell, Values, keep, kept
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -26,12 +26,30 @@ EXPERIMENTS: dict[str, ModuleType] = {
 CELLS = ".cells"
 
 
-def cells_of(what: Sequence[str], scale: Scale) -> list[Cell]:
-    """All cells of these experiments; those that share a sample stand together."""
+def cells_of(what: Sequence[str], scale: Scale, tables: Sequence[str] = tuple(TABLES)) -> list[Cell]:
+    """All cells of these experiments on these tables; those that share a sample stand together."""
     for name in what:
         if name not in EXPERIMENTS:
             raise DomainError(f"there is no experiment {name!r}; choose among {', '.join(EXPERIMENTS)}")
-    return [cell for name in EXPERIMENTS if name in what for cell in EXPERIMENTS[name].cells(scale)]
+    for name in tables:
+        if name not in TABLES:
+            raise DomainError(f"there is no table {name!r} in the paper's evaluation; choose among {', '.join(TABLES)}")
+    every = (cell for name in EXPERIMENTS if name in what for cell in EXPERIMENTS[name].cells(scale))
+    return [cell for cell in every if cell.table in tables]
+
+
+def tables_there(data: Path | None) -> list[str]:
+    """All tables, without the optional ones that are not in the directory."""
+    directory = data_directory(data)
+    return [name for name, settings in TABLES.items() if not settings.optional or _is_there(name, directory)]
+
+
+def _is_there(name: str, directory: Path) -> bool:
+    try:
+        table_of(name, directory)
+    except StoreError:
+        return False
+    return True
 
 
 def measure(

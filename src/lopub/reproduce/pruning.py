@@ -1,5 +1,6 @@
 """The three pruning tables over phi: dependences with and without pruning, pairs that are compared."""
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
@@ -42,6 +43,9 @@ def measured(cell: Cell, directory: Path) -> Values:
         "pairs_pruned": float(len(checked)),
         "pairs": float(len(joints)),
         "reduction": 1 - len(checked) / len(joints),
+        "attributes": float(len(sizes)),
+        "domain_log2": sum(math.log2(size) for size in sizes),
+        "domain_bits": float(sum(math.ceil(math.log2(size)) for size in sizes)),
     }
 
 

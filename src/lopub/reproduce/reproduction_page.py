@@ -7,13 +7,15 @@ from itertools import groupby
 from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
 from lopub.reproduce.claims import BETTER, OUT_OF_REACH, WORSE, Claim, Tables
-from lopub.reproduce.extent import OUR_METHODS
+from lopub.reproduce.errata import ERRATA
+from lopub.reproduce.extent import OUR_METHODS, QUICK
 from lopub.reproduce.figures import Figure, FigureRow, figures
 
+SCALE = "scale"
 FOLDER = "reproduction"
 """Where csv files and pictures lie, beside the page."""
 HEAD = """# The paper's evaluation, reproduced
-
+{quick}
 Made by `lopub reproduce` from the csv files in [{folder}]({folder}): every number here stands in one of them. The paper is
 "LoPub: High-Dimensional Crowdsourced Data Publication with Local Differential Privacy". `EM_JD`, `Lasso_JD` and
 `Lasso+EM_JD` are its algorithms as it gives them, with its mistakes mended (a bit that agrees with a candidate's filter
@@ -24,14 +26,23 @@ Errors are AVD, half the sum of absolute differences: the share of people in the
 over seeds; each seed is another sample of the records and other noise. Times are of one core and differ from run to run.
 
 The tables are not quite the paper's: Adult is, value for value; TPC-E was generated anew, as the paper's file cannot be had;
-which baskets of Retail the paper took is not known. See [datasets](datasets.md).
+which baskets of Retail the paper took is not known. What the paper reports of its Retail fits another table: NLTCS, the file
+`data/Data4-coarse.dat` of its authors' own code (the public repository IoTDATALab/Python_LoPub), so every claim about Retail is
+judged on both. "The NLTCS (National Long Term Care Study) is sponsored by the National Institute of Aging and conducted by the
+Duke University Center for Demographic Studies under Grant No. `U01AG007198`." It may not be passed on; `lopub data nltcs --from
+FILE` prepares a copy that you have. `docs/datasets.md` tells of all four tables, `docs/theorems.md` of the paper's theorems and
+of its table of comparison.
+"""
+QUICK_NOTE = """
+> **A quick run**: a small part of everything, with few sets and seeds. Its verdicts are not to be quoted; they need a run
+> without `--quick`.
 """
 SECTIONS = {
     estimation.NAME: (
         "Joints of k attributes",
         "The paper's samples: half of Retail, a tenth of Adult and TPC-E; Bloom filters with four hashes. `moments` knows"
-        " pairs only: its larger joints are those of largest entropy. The plain loop is Algorithm 1 as it is written,"
-        " timed on a few reports and scaled.",
+        " pairs only: its larger joints are those of largest entropy. Plain loops go over reports, bits and candidates as the"
+        " paper's algorithms are written, timed on a few reports and scaled; the regression is compiled either way.",
     ),
     identification.NAME: (
         "Which attributes depend on each other",
@@ -64,9 +75,10 @@ SECTIONS = {
 }
 
 
-def page(claims: Sequence[Claim], tables: Tables) -> str:
-    """Markdown; figures that were not run are left out."""
-    parts = [HEAD.format(folder=FOLDER), *_sides(claims), _claims_table(claims)]
+def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -> str:
+    """Markdown; figures that were not run are left out. settings: how the run was made, by what it is about."""
+    quick = QUICK_NOTE if settings.get(SCALE) == QUICK.name else ""
+    parts = [HEAD.format(folder=FOLDER, quick=quick), *_sides(claims), _claims_table(claims), _settings(settings), _errata()]
     for experiment, own in groupby(figures(), key=lambda figure: figure.experiment):
         shown = [figure for figure in own if tables.get(figure.name)]
         if shown:
@@ -74,6 +86,15 @@ def page(claims: Sequence[Claim], tables: Tables) -> str:
             heading = "" if f"## {title}\n" in "".join(parts) else f"## {title}\n\n{text}\n"
             parts.append(heading + "".join(f"\n{part}" for figure in shown for part in _shown(figure, tables[figure.name])))
     return "\n".join(part for part in parts if part)
+
+
+def _settings(settings: Mapping[str, str]) -> str:
+    return "## How it was run\n\n" + markdown(("what", "how"), list(settings.items()))
+
+
+def _errata() -> str:
+    rows = [(slip.where, slip.printed, slip.right) for slip in ERRATA]
+    return "## Slips of the paper\n\n" + markdown(("where", "printed", "right"), rows)
 
 
 def _sides(claims: Sequence[Claim]) -> Iterator[str]:
@@ -120,7 +141,8 @@ def _shown(figure: Figure, rows: Sequence[FigureRow]) -> Iterator[str]:
 VALUES = {
     "avd": "Mean AVD",
     "seconds": "Seconds",
-    "loop_seconds": "Seconds, as a plain loop",
+    "counted_seconds": "Seconds, counting included",
+    "loop_seconds": "Seconds, with the paper's plain loops over reports",
     "accurate": "Identified rightly",
     "added": "Added",
     "lost": "Lost",
@@ -128,6 +150,9 @@ VALUES = {
     "dependences": "Dependences",
     "loss": "Share of dependences lost",
     "pairs_pruned": "Pairs after pruning",
+    "attributes": "Attributes",
+    "domain_log2": "Cells of the domain, as a power of two",
+    "domain_bits": "Bits of the attributes, each rounded up",
     "pairs": "Pairs",
     "reduction": "Share of comparisons saved",
     "svm": "Share classified rightly",
@@ -149,17 +174,32 @@ def _grid(rows: Sequence[FigureRow], x_label: str) -> str:
 
 
 def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
-    """The figure's first value over its axis. What has one place only, such as a rate without privacy, is drawn across."""
+    """The figure's first value over its axis, in panels where there would be too many lines in one; of times, plain loops beside
+    the rest. What has one place only, such as a rate without privacy, is drawn across."""
     own = [row for row in rows if row.value == figure.values[0]]
+    loops = [row for row in rows if row.value == "loop_seconds"]
     axis = sorted({float(row.x) for row in own if _is_number(row.x) and not _is_level(row, own)})
-    drawn = [_line(method, list(points), axis, own) for method, points in _by_method(own).items()]
+    drawn = {method: _line(method, list(points), axis, own) for method, points in _by_method(own).items()}
+    beside = [method for method in drawn if method.startswith(("planned", "trusted"))]
+    panels = (
+        {"mechanisms": [line for method, line in drawn.items() if method not in beside]} if beside else {"": list(drawn.values())}
+    )
+    if beside:
+        panels["planned, and a trusted server"] = [drawn[method] for method in beside]
+    if loops:
+        panels = {"compiled": list(drawn.values())}
+        panels["plain loops"] = [_line(method, list(points), axis, loops) for method, points in _by_method(loops).items()]
     return lines(
-        drawn,
+        panels,
         title=figure.title,
-        x_label=figure.x_label,
+        x_label=AXES.get(figure.x_label, figure.x_label),
         y_label=figure.y_label,
         logarithmic=figure.logarithmic,
+        from_zero=figure.experiment != classification.NAME,
     )
+
+
+AXES = {"f": "f, probability that a bit is redrawn", "phi": "phi, dependency degree"}
 
 
 def _by_method(rows: Sequence[FigureRow]) -> Mapping[str, list[FigureRow]]:

@@ -27,7 +27,7 @@ from lopub import Campaign, CampaignRequest, Client, Domain, IntegerRange, Memor
 from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
-from lopub.service.store import Row, Submission
+from lopub.service.store import StoredReport, Submission
 from servers import Running, postgres_programs, running_collector, running_postgres  # tests/servers.py
 
 RESULTS = Path(__file__).parent / "results" / "service.csv"
@@ -122,7 +122,11 @@ def one_row_commits(address: str, target: Campaign, seconds: float) -> float:
     n, until = 0, time.perf_counter() + seconds
     while time.perf_counter() < until:
         store.write(
-            [Submission(entry.number, [Row(entry.number, os.urandom(32), template.slot, template.mask + template.payload)])]
+            [
+                Submission(
+                    entry.number, [StoredReport(entry.number, os.urandom(32), template.slot, template.mask + template.payload)]
+                )
+            ]
         )
         n += 1
     store.close()

@@ -29,6 +29,8 @@ REFUSALS = {
 }
 """Where a connection is refused for good, by what libpq says: it gives no code. Where the server speaks another language than
 English, the database is just out of reach."""
+LOCK_SECONDS = 4
+"""Whoever holds a table for longer is not waited for: senders are told to come again."""
 MIGRATION_LOCK = 0x6C6F707562
 """One process at a time looks at the schema."""
 
@@ -50,6 +52,7 @@ class PostgresStore(ReportStore):
         self._begin()
 
     def _wait_for_others(self, connection: Connection) -> None:
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration takes as long as it takes
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
 
     def _reader(self) -> Engine:
@@ -96,4 +99,5 @@ def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:
 def _prepare(connection: Any, _: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = on")
+        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
     connection.commit()

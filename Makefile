@@ -50,7 +50,8 @@ unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker
 
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_hostile.py tests/service/test_service_overload.py \
-		tests/service/test_service_store_gone.py tests/service/test_service_power.py tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
+		tests/service/test_service_store_gone.py tests/service/test_service_power.py tests/service/test_service_upgrade.py \
+		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
 		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
 		tests/clients tests/evaluation/audit
 

@@ -19,6 +19,7 @@ CONNECTION = {
     "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
 }
 READ_ONLY, FORBIDDEN = "25006", "42501"
+NO_COLUMN, NO_TABLE = "42703", "42P01"
 REFUSALS = {
     r"pg_hba\.conf": "does not let this user in from here; see the server's pg_hba.conf",
     r"failed to resolve host": "names a host that is not known; check the address",
@@ -89,6 +90,8 @@ class PostgresStore(ReportStore):
             return "does not let this user make or use the collector's tables; make the user the owner of the database"
         if state == READ_ONLY:
             return "can only be read from; is it a replica? Use the server that it copies"
+        if state in (NO_COLUMN, NO_TABLE):
+            return "has other tables than this program knows; if a newer LoPub has migrated it, start that one here, too"
         return next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None) if state is None else None
 
 

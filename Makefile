@@ -53,7 +53,7 @@ test-full: $(VENV)/.dev
 		tests/service/test_service_store_gone.py tests/service/test_service_power.py tests/service/test_service_upgrade.py \
 		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
 		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
-		tests/clients tests/evaluation/audit
+		tests/forecast/test_alarms.py tests/clients tests/evaluation/audit
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/client.py
@@ -69,6 +69,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/synthesis.py
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/poisoning.py
+	$(BIN)/python benchmarks/alarms.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/hostile.py
 

@@ -108,9 +108,9 @@ class Bounded(HttpToolsProtocol):
         return is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
 
     def give_way(self) -> None:
-        """To somebody who sends more. Whoever has begun a request is told to come again."""
-        has_begun = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
-        if has_begun or not self.n_held:
+        """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
+        way that we were too busy to read."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.abort()
         else:
             self._end(_CROWDED)

@@ -178,7 +178,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    driver.set_script_timeout(180)  # a page of two hundred questions, on a busy machine
+    driver.set_script_timeout(900)  # axe on a page of two hundred questions, on a busy machine
+    driver.command_executor.client_config.timeout = 900
     yield driver
     driver.quit()
 

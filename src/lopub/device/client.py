@@ -87,14 +87,14 @@ class Client:
         """
         if self._series is not None:
             return self._encode_round(self._series, record)
-        if (kept := self.kept()) is not None:
+        if (before := self.kept()) is not None:
             self._charge()
-            return kept
+            return before
         candidates, slot = self._candidates(record), today(self._campaign)
         self._charge()  # before the noise is drawn: a crash may leave a count without a report, never a report without its count
         made = randomized(self._campaign, candidates, slot=slot, randomness=Randomness())
-        kept_now = self._store.keep(self._key, made.to_bytes())
-        return made if kept_now == made.to_bytes() else self._reread(kept_now)  # the one that another process kept first
+        kept = self._store.keep(self._key, data := made.to_bytes())
+        return made if kept == data else self._reread(kept)  # the one that another process kept first
 
     def _encode_round(self, series: Series, record: Record | None) -> Report:
         slot = today(self._campaign)

@@ -52,7 +52,8 @@ def charged(draws: tuple[Draw, ...], new: Draw, *, cap: Decimal | None, kept: bo
     if kept:
         return finished(draws, new.report) if mine else (*draws, new._replace(finished=True))
     after = draws if any(not draw.finished for draw in mine) else (*draws, new)
-    hold_to(cap, Spent(total_of(after, new.person), n_unknown))
+    if cap is not None:
+        hold_to(cap, Spent(total_of(after, new.person), n_unknown))
     return after
 
 

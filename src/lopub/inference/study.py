@@ -233,7 +233,9 @@ class Study(Asking, Shown):
         """The joints of many cliques, on all cores. progress: told after each."""
         estimator, found, told = estimator_of(method), [], progress or silent
         doing = "estimating pairs" if all(len(clique) == 2 for clique in cliques) else "estimating joints"
-        self.marginals  # noqa: B018 (estimated here, once, before the threads ask for them)
+        for position in sorted({position for clique in cliques for position in clique}):
+            if self.n_covering((position,)):
+                self.marginal(position)  # estimated here, once, before the threads ask for it
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
             for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)

@@ -61,6 +61,8 @@ MOST_HASHED = 2**18
 MOST_HASHED_BYTES = 2**25
 """That go into the first hashes of all cells together."""
 _WORDS = struct.Struct(">8I")
+MOST_FILTER_BITS = 2**20
+"""Where the filters of a block take up more, a client makes the one that it needs."""
 
 
 def positions(salt: str, names: tuple[str, ...], texts: tuple[str, ...], *, n_bits: int, n_hashes: int) -> tuple[int, ...]:
@@ -124,7 +126,7 @@ class BloomChannel(Channel):
 
     @cached_property
     def filters(self) -> tuple[int, ...]:
-        """The rows as bit strings. Of many candidates with long filters these are large; a client never needs them all."""
+        """The rows as bit strings."""
         return tuple(map(_filter, self.rows))
 
     @property
@@ -178,21 +180,26 @@ class BloomChannel(Channel):
         return largest
 
     def randomize(self, candidate: int, randomness: Randomness) -> int:
-        known = self.memorized(candidate, randomness) if self.permanent else _filter(self.rows[candidate])
+        known = self.memorized(candidate, randomness) if self.permanent else self._filter_of(candidate)
         return self.refreshed(known, randomness)
 
+    @cached_property
+    def _filter_of(self) -> Callable[[int], int]:
+        is_small = self.n_candidates * self.n_bits <= MOST_FILTER_BITS
+        return self.filters.__getitem__ if is_small else self._made_filter
+
+    def _made_filter(self, candidate: int) -> int:
+        return _filter(self.rows[candidate])
+
     def memorized(self, candidate: int, randomness: Randomness) -> int:
-        return _filter(self.rows[candidate]) ^ randomness.changes(self.n_bits, self.permanent or 0, UNIT)
+        return self._filter_of(candidate) ^ randomness.changes(self.n_bits, self.permanent or 0, UNIT)
 
     def refreshed(self, memorized: int, randomness: Randomness) -> int:
         return memorized ^ randomness.changes(self.n_bits, self.change_units, UNIT)
 
 
 def _filter(row: tuple[int, ...]) -> int:
-    bits = 0
-    for position in row:
-        bits |= 1 << position
-    return bits
+    return sum(map((1).__lshift__, row))  # the positions are distinct
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,22 +50,26 @@ def little_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (400 * 2**20, 400 * 2**20))
 
 
+def clear(directory: Path) -> None:
+    for path in sorted(directory.glob("out*")):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
 def results(directory: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.rglob("out*")) if path.is_file()} | {
-        str(path.relative_to(directory)): path.read_bytes() for path in sorted(directory.glob("out/**/*")) if path.is_file()
-    }
+    found = [path for top in sorted(directory.glob("out*")) for path in ([top] if top.is_file() else sorted(top.rglob("*")))]
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found if path.is_file()}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_leaves_a_whole_result_or_none(files: Path, command: str):
     arguments, rng = COMMANDS[command], random.Random(command)
+    clear(files)
     started = time.monotonic()
     assert run(command, files, *arguments).wait() == 0
     seconds, whole = time.monotonic() - started, results(files)
     assert whole
     for moment in range(N_MOMENTS):
-        for path in sorted(files.glob("out*")):
-            subprocess.run(["rm", "-r", str(path)], check=True)
+        clear(files)
         how = moment % 4
         process = run(command, files, *arguments, limit=(None, None, small_disk, little_memory)[how])
         if how < 2:

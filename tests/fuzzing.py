@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import copy
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # what is watched cannot be compiled
 
 READERS = [
     *(
@@ -29,7 +31,7 @@ READERS = [
     ),
     *("lopub.collection.batch.report_files", "lopub.collection.batch.framed", "lopub.collection.counts.count_files"),
 ]
-"""What is watched; compiled kernels cannot be."""
+"""What is watched."""
 try:
     import atheris
 

@@ -292,3 +292,43 @@ def test_a_directory_that_has_no_name_is_told(tmp_path, monkeypatch, name):
     with pytest.raises(StoreError):
         fill(Path(name), b"new", force=True)
     assert names(tmp_path) == ["mine"]
+
+
+# ---- what others left behind
+
+
+def aged(path: Path, seconds: int) -> None:
+    os.utime(path, (path.stat().st_atime, path.stat().st_mtime - seconds))
+
+
+def test_what_a_killed_process_left_behind_goes_at_the_next_run(tmp_path: Path):
+    left = [tmp_path / f".{digit * 16}.part" for digit in "abc"]
+    left[0].write_bytes(b"half")
+    left[1].mkdir()
+    (left[1] / "inner").write_bytes(b"half")
+    beside = tmp_path / f".{'d' * 16}.part-wal"
+    beside.write_bytes(b"half")
+    for path in left[:2]:
+        aged(path, 120)
+    write_whole(tmp_path / "a", b"whole")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a"]
+
+
+def test_what_somebody_still_writes_or_has_just_begun_stays(tmp_path: Path):
+    with whole_file(tmp_path / "a") as part:
+        part.write_bytes(b"slow")
+        aged(part, 3600)
+        fresh = tmp_path / f".{'e' * 16}.part"
+        fresh.write_bytes(b"new")
+        write_whole(tmp_path / "b", b"whole")
+        assert part.exists() and fresh.exists()
+    assert (tmp_path / "a").read_bytes() == b"slow"
+
+
+def test_other_hidden_files_are_left_alone(tmp_path: Path):
+    mine = [tmp_path / ".mine.part", tmp_path / ".0123.part", tmp_path / f".{'a' * 16}.old"]
+    for path in mine:
+        path.write_bytes(b"mine")
+        aged(path, 3600)
+    write_whole(tmp_path / "a", b"whole")
+    assert all(path.exists() for path in mine)

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -12,6 +13,9 @@ from typing import Any
 
 from lopub.errors import StoreError
 
+ABANDONED_SECONDS = 60
+"""A part that is younger may just have been made, and not yet be claimed."""
+_PART = re.compile(r"(\.[0-9a-f]{16}\.part)(?:-wal|-shm|-journal)?")
 NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 """What a file system without hard links answers."""
 
@@ -27,7 +31,9 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
         if not force and path.exists():
             raise exists(path)
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        yield part
+        with _claimed(part):
+            _sweep(part)
+            yield part
         sync(part)
         _settle(part, path, force)
         sync(path.parent)
@@ -53,7 +59,9 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.mkdir()
-        yield part
+        with _claimed(part):
+            _sweep(part)
+            yield part
         _sync_all(part)
         refuse_taken(path, mark=mark, force=force)
         if path.exists():
@@ -70,6 +78,52 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
                 old.rename(path)
             for leftover in (part, old):
                 shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _claimed(part: Path) -> Iterator[None]:
+    """While a part is written, others can see that somebody does. The system lets go where a process is killed."""
+    descriptor = os.open(part, os.O_RDONLY)
+    try:
+        _is_free(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(part: Path) -> None:
+    """Remove what processes that were killed left beside this new part, but not what somebody still writes."""
+    with contextlib.suppress(OSError):
+        now = part.stat().st_mtime
+        for name in sorted(os.listdir(part.parent)):
+            if found := _PART.fullmatch(name):
+                with contextlib.suppress(OSError):
+                    _remove_abandoned(part.with_name(name), part.with_name(found[1]), now)
+
+
+def _remove_abandoned(leftover: Path, whole: Path, now: float) -> None:
+    """whole: what it belongs to, which is something else where SQLite kept a file beside its own."""
+    if leftover != whole:
+        if not whole.exists():
+            leftover.unlink()
+        return
+    descriptor = os.open(leftover, os.O_RDONLY)
+    try:
+        if now - os.stat(descriptor).st_mtime > ABANDONED_SECONDS and _is_free(descriptor):
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _is_free(descriptor: int) -> bool:
+    """Whether nobody else has claimed it; from now on it is ours, until the descriptor is closed. Not known on Windows."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o666) -> None:

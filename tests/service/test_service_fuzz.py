@@ -147,7 +147,7 @@ def test_large_bodies_at_once_do_not_add_up(collector: Running):
         sender.start()
     for sender in senders:
         sender.join()
-    assert set(statuses) == {413}
+    assert {413} <= set(statuses) <= {413, 503}  # what does not fit beside the others comes again
     most = memory(collector, "VmHWM") - before
     note_figures("large-bodies", load.kind_of(collector.address), at_once=len(senders), megabytes_more_at_most=most / MEBIBYTE)
     assert most < 150 * MEBIBYTE + 2 * len(senders) * len(body)

@@ -228,6 +228,8 @@ def test_no_more_connections_than_the_bound_are_served(tmp_path: Path):
     database = f"sqlite:///{tmp_path}/lopub.db"
     with running_collector(database, environment={"LOPUB_CONNECTIONS": "3"}) as collector:
         held = [socket.create_connection(("127.0.0.1", collector.port)) for _ in range(3)]
+        for each in held:  # nobody gives way who has just sent so much
+            each.sendall(b"GET / HTTP/1.1\r\nX: " + b"x" * 10_000)
         time.sleep(0.2)
         answer = raw(collector, b"")
         assert answer.startswith(b"HTTP/1.1 503")

@@ -370,7 +370,7 @@ def test_a_database_whose_version_is_another_programs_is_refused(store: ReportSt
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = 'f00ba4'"))
     with pytest.raises(StoreError, match="is of another program that also keeps its version there"):
         store_at(database)
-    with store.writing() as connection:
+    with store._writer().begin() as connection:
         connection.execute(sqlalchemy.text("UPDATE alembic_version SET version_num = '0001'"))
         connection.execute(sqlalchemy.text("DROP TABLE refusals"))
     with pytest.raises(StoreError, match="is of another program that also keeps its version there"):

@@ -44,7 +44,7 @@ from lopub.release.render.rounds import MARK
 from lopub.release.rounds import Rounds, rounds_beside, rounds_of
 from lopub.release.settings import PHI
 from lopub.release.stages import counts_suffice
-from lopub.release.summary import warnings_of, why_without_strength
+from lopub.release.summary import notices_of, warnings_of, why_without_strength
 
 Output = Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the publication.", show_default=False)]
 Structure = Annotated[str, typer.Option("--structure", metavar="STRUCTURE", help=f"One of {', '.join(STRUCTURES)}.")]
@@ -310,3 +310,5 @@ def _say_end(publication: Publication) -> None:
     say(f"{len(publication.synthetic):,} synthetic records{copies}")
     for warning in warnings_of(publication):
         note(f"warning: {warning}")
+    for notice in notices_of(publication):
+        note(f"note: {notice}")

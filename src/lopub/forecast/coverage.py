@@ -33,8 +33,8 @@ class OddCoverage:
     expected: float
 
 
-def odd_coverage(data: ReportBatch | Counts) -> tuple[OddCoverage, ...]:
-    """The oddest first; empty where all is as it should be."""
+def odd_coverage(data: ReportBatch | Counts, alpha: float = ALPHA) -> tuple[OddCoverage, ...]:
+    """The oddest first; empty where all is as it should be. alpha: the chance that honest reports alone make us speak."""
     campaign, n = data.campaign, len(data)
     if not campaign.view.masked or not n:
         return ()
@@ -42,11 +42,11 @@ def odd_coverage(data: ReportBatch | Counts) -> tuple[OddCoverage, ...]:
     chance, n_drawn = chances(campaign)
     share = observed / n
     both = chance if n_drawn is None else (observed + chance * n_drawn) / (n + n_drawn)
-    oddness = n * _relative_entropy(share, both)
+    oddness = n * relative_entropy(share, both)
     if n_drawn is not None:  # what was drawn to learn the chance is uncertain, too
-        oddness += n_drawn * _relative_entropy(chance, both)
+        oddness += n_drawn * relative_entropy(chance, both)
     first, second = np.triu_indices(len(chance))
-    limit = math.log(2 * len(first) / ALPHA)
+    limit = math.log(2 * len(first) / alpha)
     odd = sorted(((-oddness[i, j], i, j) for i, j in zip(first, second, strict=True) if oddness[i, j] > limit))
     names = campaign.domain.names
     return tuple(
@@ -86,9 +86,9 @@ def chances(campaign: Campaign) -> tuple[Probabilities, int | None]:
     return (masks.T @ masks).astype(np.float64) / N_DRAWN, N_DRAWN
 
 
-def _relative_entropy(share: Probabilities, chance: Probabilities) -> NDArray[np.float64]:
+def relative_entropy(share: Probabilities, chance: Probabilities) -> NDArray[np.float64]:
     """Of two coins, in nats; infinite where what happened cannot."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         heads = np.where(share > 0, share * np.log(share / chance), 0.0)
         tails = np.where(share < 1, (1 - share) * np.log((1 - share) / (1 - chance)), 0.0)
     entropy: NDArray[np.float64] = np.maximum(np.nan_to_num(heads + tails, nan=0.0, posinf=np.inf), 0.0)

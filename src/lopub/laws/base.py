@@ -22,6 +22,7 @@ from lopub.laws.cells import CellNoise
 from lopub.laws.designs import Design
 from lopub.laws.draws import DrawnWords, RandomWords
 from lopub.laws.linear import Classes, Scatter, own_bit_scatter
+from lopub.laws.outputs import Chances
 from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells, reach_of_codes
 from lopub.laws.records import Inputs, Records
@@ -197,6 +198,14 @@ class Bulk:
         return mean * (1 - mean) / (p - q) ** 2 / law.weight if p > q else math.inf
 
     # ---- fakes
+
+    def ones_chances(self, channel: Channel) -> Chances | None:
+        """The chance of every number of ones of an output, the same for all candidates; None where that says nothing."""
+        return None
+
+    def likeliest(self, channel: Channel) -> float:
+        """The chance of the likeliest output of any candidate, or something above it."""
+        return 1.0
 
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """What one output of a block can say for the cells of some of its attributes. shape: of the block; axes: of the part."""

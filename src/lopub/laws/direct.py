@@ -142,6 +142,9 @@ class DirectBulk(Bulk):
     def usual_view(self, sizes: Sizes, epsilon: float) -> ViewRule:
         return AllAttributes() if len(sizes) == 1 else Fill(max(FEWEST_CELLS, fill_cells(epsilon)))
 
+    def likeliest(self, channel: Channel) -> float:
+        return float(max(channel.law().p, channel.law().q))
+
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """The projection of one cell: a one, or none."""
         reach = reach_of_cells(channel.law(), 1, math.prod(shape[axis] for axis in axes))

@@ -69,6 +69,10 @@ class HashedBulk(Bulk):
         """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
         return independent_noise(law)
 
+    def likeliest(self, channel: Channel) -> float:
+        """Every function is equally likely, and of its values the kept one is likeliest."""
+        return float(channel.law().p) / cast(HashedChannel, channel).n_functions
+
     def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
         """Cells on one line with the true one fall together, so that which cells make up a class matters: the second moments are
         averaged over functions, all cells equally likely."""

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.contract.mechanism import Law
+from lopub.contract.mechanism import Channel, Law
 from lopub.contract.mechanism.subset import SubsetChannel
 from lopub.contract.view import AllAttributes, Sample, Sizes
 from lopub.errors import Reason
@@ -14,6 +14,7 @@ from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, ReportArrays
 from lopub.laws.cells import CellNoise, cell_noise
 from lopub.laws.designs import LARGE, LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
+from lopub.laws.outputs import likeliest_subset
 from lopub.laws.records import Inputs
 
 MOST_NAMED = 3
@@ -67,6 +68,9 @@ class SubsetBulk(Bulk):
         with_own = p * (w - 1) / max(k - 1, 1)
         without = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / max((k - 1) * (k - 2), 1)
         return cell_noise(law, with_own, without)
+
+    def likeliest(self, channel: Channel) -> float:
+        return likeliest_subset(channel.law(), cast(SubsetChannel, channel).n_ones)
 
 
 def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

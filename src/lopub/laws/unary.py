@@ -16,6 +16,7 @@ from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, bernoulli_words, units_of, words
 from lopub.laws.flips import flipped, fresh_share, refreshed
+from lopub.laws.outputs import Chances, likeliest_of_independent_bits, ones_of_independent_bits
 from lopub.laws.records import Inputs
 
 
@@ -45,6 +46,12 @@ class UnaryBulk(Bulk):
 
     def cell_noise(self, law: Law) -> CellNoise:
         return independent_noise(law)
+
+    def ones_chances(self, channel: Channel) -> Chances:
+        return ones_of_independent_bits(channel.law())
+
+    def likeliest(self, channel: Channel) -> float:
+        return likeliest_of_independent_bits(channel.law())
 
 
 def _fresh(channel: Channel) -> Fraction:

@@ -61,6 +61,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "withdrawn": publication.origin.n_withdrawn,
             "simulated": publication.origin.is_simulated,
         },
+        "alarms": [alarm.to_json() for alarm in publication.alarms],
         "settings": {
             "method": settings.estimator.name,
             "options": settings.estimator.options,

@@ -19,6 +19,7 @@ from lopub.collection.origin import Origin
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Attribute, Domain, Pair
 from lopub.errors import LopubError, Reason, StoreError
+from lopub.forecast.alarms import Alarm
 from lopub.inference.contrasts import AnswerSplit, Contrast
 from lopub.inference.joint import Fit, JointDistribution
 from lopub.inference.methods import METHODS
@@ -88,6 +89,7 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         fit=tuple(_fit(directory)),
         margins=tuple(tuple(names) for names in manifest["settings"]["margins"]),
         odd_coverage=(),
+        alarms=tuple(Alarm.from_json(each) for each in manifest.get("alarms", [])),
         findings=_findings(directory, domain),
         origin=Origin(reports.get("simulated", False), reports.get("withdrawn", 0)),
         counts=Counts.load(counts, campaign) if counts.exists() else None,

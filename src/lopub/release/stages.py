@@ -20,6 +20,7 @@ from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
 from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
+from lopub.forecast.alarms import Alarm, alarms_of
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
 from lopub.inference.blas import one_blas_thread
@@ -88,6 +89,8 @@ class Publication(Shown):
     """The attributes of the public margins that were taken as known."""
     odd_coverage: tuple[OddCoverage, ...]
     """What more, or fewer, reports cover than the campaign's draw gives."""
+    alarms: tuple[Alarm, ...]
+    """What honest reports hardly ever do, and notices."""
     origin: Origin
     """What readers should know of where the reports come from."""
     counts: Counts | None = None
@@ -245,6 +248,7 @@ def published(
         fit=tuple(fit_rows(study.single_counts, crowd, _fit_pairs(study.domain.names, graph, pairs))),
         margins=known.names,
         odd_coverage=odd_coverage(data),
+        alarms=alarms_of(data),
         origin=data.origin,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )

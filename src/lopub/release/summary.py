@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lopub.contract.domain import Pair
 from lopub.contract.wording import weakness
+from lopub.forecast.alarms import COVERAGE, Alarm
 from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
@@ -38,16 +39,23 @@ class Concerns:
     """Whether no dependence stands out of the noise."""
     odd_coverage: OddCoverage | None
     """What most more, or fewer, reports cover than the campaign's draw gives."""
+    alarms: tuple[Alarm, ...]
+    """Whatever else honest reports hardly ever do."""
+    drift: Alarm | None
+    """Days that differ, for which there may be honest reasons."""
 
 
 def concerns_of(publication: Publication) -> Concerns:
     """Whether all is well."""
     figures = support(publication)
+    said = {COVERAGE} if publication.odd_coverage else set()
     return Concerns(
         weak_epsilon=weakness(publication.campaign),
         is_noise=figures["marginal_cells_in_doubt"] > MOSTLY * figures["marginal_cells"],
         is_independent=bool(publication.graph.n_pairs and not publication.graph.edges),
         odd_coverage=publication.odd_coverage[0] if publication.odd_coverage else None,
+        alarms=tuple(each for each in publication.alarms if not each.is_notice and each.kind not in said),
+        drift=next((each for each in publication.alarms if each.is_notice), None),
     )
 
 
@@ -64,7 +72,14 @@ def warnings_of(publication: Publication) -> list[str]:
             f"{odd.observed:,} reports cover {' and '.join(odd.attributes)}, where the campaign's draw gives about"
             f" {odd.expected:,.0f}: some reports did not draw what they cover, as fakes would that aim at these estimates"
         )
+    found += [f"{alarm.sentence}: some reports may be fakes" for alarm in concerns.alarms]
     return found
+
+
+def notices_of(publication: Publication) -> list[str]:
+    """What a reader may want to know, and that may well be right."""
+    drift = concerns_of(publication).drift
+    return [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
 
 
 def summary(publication: Publication) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Backups: one SQLite file with the collector's schema, of whichever store; restored into either kind.
 
-Rows are written in the order of their keys, so that a backup tells no more than the store.
+Rows are written in the order of their keys, so that a backup tells no more than the store. Behind the SQLite file stands the
+SHA-256 of all that comes before, so that no damage goes unnoticed; SQLite itself does not look there.
 """
 
+import hashlib
 import shutil
 import sqlite3
 import tempfile
@@ -13,7 +15,7 @@ from sqlalchemy import Connection, Table, func, select, text
 
 from lopub.collection.progress import Progress, silent
 from lopub.errors import StoreError
-from lopub.files import whole_file
+from lopub.files import sha256_of, whole_file
 from lopub.service.rows import FIRST, audit, campaigns, drafts, goals, refusals, reports, tallies, tokens
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import ReportStore
@@ -21,6 +23,13 @@ from lopub.service.store import ReportStore
 BLOCK = 2**14
 TABLES = (campaigns, reports, tallies, refusals, tokens, drafts, goals, audit)
 """All but the jobs: their results lie in files, and are not restored with them."""
+SEAL = b"LOPUBSUM"
+"""Before the SHA-256."""
+PAGE_BYTES = 512
+"""Every SQLite file is a multiple of this."""
+SEAL_BYTES = len(SEAL) + 32
+SEALED = 0x4C6F5075
+"""The application id of a backup that has a seal; those of older versions have neither."""
 
 
 def backup(store: ReportStore, path: Path, *, force: bool = False, progress: Progress | None = None) -> int:
@@ -33,6 +42,7 @@ def backup(store: ReportStore, path: Path, *, force: bool = False, progress: Pro
         finally:
             target.close()
         _settled(part)
+        _seal(part)
     return copied
 
 
@@ -40,11 +50,31 @@ def _settled(part: Path) -> None:
     """One file, without its log beside it."""
     connection = sqlite3.connect(part)
     try:
+        connection.execute(f"PRAGMA application_id = {SEALED}")
         connection.execute("PRAGMA journal_mode = DELETE")
     finally:
         connection.close()
     for leftover in ("-wal", "-shm"):
         Path(f"{part}{leftover}").unlink(missing_ok=True)
+
+
+def _seal(part: Path) -> None:
+    digest = bytes.fromhex(sha256_of(part))
+    with part.open("ab") as file:
+        file.write(SEAL + digest)
+
+
+def _is_as_written(path: Path, application_id: int) -> bool:
+    """Whether a backup has the seal that it should have."""
+    size = path.stat().st_size
+    if size % PAGE_BYTES != SEAL_BYTES:
+        return size % PAGE_BYTES == 0 and application_id != SEALED  # of an older version
+    digest, left = hashlib.sha256(), size - SEAL_BYTES
+    with path.open("rb") as file:
+        while left > 0 and (block := file.read(min(left, 2**20))):
+            digest.update(block)
+            left -= len(block)
+        return file.read() == SEAL + digest.digest()
 
 
 def restore(path: Path, store: ReportStore, *, progress: Progress | None = None) -> int:
@@ -80,12 +110,13 @@ def _check(path: Path) -> None:
         try:
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise damaged
+            (application_id,) = connection.execute("PRAGMA application_id").fetchone()
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         finally:
             connection.close()
     except sqlite3.DatabaseError:
         raise damaged from None
-    if not tables >= FIRST:
+    if not tables >= FIRST or not _is_as_written(path, application_id):
         raise damaged
 
 

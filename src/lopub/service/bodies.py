@@ -9,6 +9,8 @@ from lopub.service.problems import Kind, Problem
 
 async def body_of(scope: Scope, receive: Receive, *, most: int, seconds: float) -> bytes:
     """The whole body; refused where it is too large, or too slow."""
+    if _header(scope, b"content-encoding").lower() not in (b"", b"identity"):
+        raise Problem(Kind.MEDIA_TYPE, "a body here comes as it is, without Content-Encoding")
     length = _header(scope, b"content-length")
     if length.isdigit() and int(length) > most:
         raise _too_large(most)

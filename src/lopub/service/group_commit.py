@@ -16,6 +16,12 @@ from lopub.service.store import Outcome, ReportStore, Submission
 GROUP_REPORTS = 8192
 """Reports after which a group is full; what still waits goes into the next."""
 
+NEARLY_FULL = 15 / 16
+
+
+def _crowded() -> Problem:
+    return Problem(Kind.BUSY, "too many reports wait for a commit; send the same again later")
+
 
 class _Waiting(NamedTuple):
     submission: Submission
@@ -50,13 +56,19 @@ class Writer:
         if self._thread.is_alive():
             tell("the store did not answer; what waits was not acknowledged, and will be sent again", logging.WARNING)
 
+    def check_room(self) -> None:
+        """Refuse whoever comes while the queue is nearly full, before their body is read: what is spent on reading reports that
+        then have to come again is missing for those that wait."""
+        if self.n_waiting >= NEARLY_FULL * self._most_waiting:
+            raise _crowded()
+
     async def write(self, submission: Submission) -> Outcome:
         """What became of a submission, once that is durable."""
         n_reports = max(1, len(submission.rows))
         told: asyncio.Future[Outcome] = self._loop.create_future()
         with self._wake:
             if self._stopping or self.n_waiting + n_reports > self._most_waiting:
-                raise Problem(Kind.BUSY, "too many reports wait for a commit; send the same again later")
+                raise _crowded()
             self.n_waiting += n_reports
             self._queue.append(_Waiting(submission, n_reports, told))
             self._wake.notify()

@@ -46,6 +46,7 @@ class Ingest:
         media_type = media_type_of(scope)
         if media_type not in (FRAMED_TYPE, JSON_TYPE):
             raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED_TYPE} or {JSON_TYPE}")
+        self._collector.writer.check_room()
         most = self._settings.request_reports
         body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
         if len(body) > LONG_BODY:

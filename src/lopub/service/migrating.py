@@ -3,10 +3,10 @@
 import re
 from importlib.resources import files
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select
 
 from lopub.errors import StoreError
-from lopub.service.rows import FIRST, SCHEMA, metadata
+from lopub.service.rows import FIRST, SCHEMA, metadata, schema_version
 
 _VERSION = re.compile(r"\d{4}")
 
@@ -15,7 +15,7 @@ def version_of(connection: Connection) -> str | None:
     """The version of the schema in a database; None where there is none yet."""
     if not inspect(connection).has_table("alembic_version"):
         return None
-    version = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    version = connection.execute(select(schema_version.c.version_num)).scalar()
     return None if version is None else str(version)
 
 

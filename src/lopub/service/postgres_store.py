@@ -19,6 +19,7 @@ CONNECTION = {
     "tcp_user_timeout": 10_000,  # milliseconds: a server that is gone without a word is noticed, and looked for anew
 }
 READ_ONLY, FORBIDDEN = "25006", "42501"
+NO_COLUMN, NO_TABLE = "42703", "42P01"
 REFUSALS = {
     r"pg_hba\.conf": "does not let this user in from here; see the server's pg_hba.conf",
     r"failed to resolve host": "names a host that is not known; check the address",
@@ -29,6 +30,8 @@ REFUSALS = {
 }
 """Where a connection is refused for good, by what libpq says: it gives no code. Where the server speaks another language than
 English, the database is just out of reach."""
+LOCK_SECONDS = 4
+"""Whoever holds a table for longer is not waited for: senders are told to come again."""
 MIGRATION_LOCK = 0x6C6F707562
 """One process at a time looks at the schema."""
 
@@ -50,6 +53,7 @@ class PostgresStore(ReportStore):
         self._begin()
 
     def _wait_for_others(self, connection: Connection) -> None:
+        connection.execute(text("SET LOCAL lock_timeout = 0"))  # a migration takes as long as it takes
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": MIGRATION_LOCK})
 
     def _reader(self) -> Engine:
@@ -86,6 +90,8 @@ class PostgresStore(ReportStore):
             return "does not let this user make or use the collector's tables; make the user the owner of the database"
         if state == READ_ONLY:
             return "can only be read from; is it a replica? Use the server that it copies"
+        if state in (NO_COLUMN, NO_TABLE):
+            return "has other tables than this program knows; if a newer LoPub has migrated it, start that one here, too"
         return next((wrong for said, wrong in REFUSALS.items() if re.search(said, str(error))), None) if state is None else None
 
 
@@ -96,4 +102,5 @@ def _columns(rows: Sequence[StoredReport]) -> tuple[list[Any], ...]:
 def _prepare(connection: Any, _: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET synchronous_commit = on")
+        cursor.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
     connection.commit()

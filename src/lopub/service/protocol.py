@@ -1,53 +1,90 @@
-"""HTTP with bounds on connections, on the size of a request's head, and on the time a request takes to arrive."""
+"""HTTP with bounds on connections, on a request's head, on the time it takes to arrive, and on what all requests hold together.
+
+Rests on uvicorn's own protocol, which is not a public interface: pyproject.toml has an upper bound for it.
+"""
 
 import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from lopub.service.places import Credit, Places
 from lopub.service.problems import Kind, Problem, document
 
 LONGEST_HEAD = 2**15
 """Bytes."""
+MOST_HEADERS = 100
+MOST_PIPELINED = 16
+"""Requests that may come before the first of them is answered."""
+MOST_HELD = 12 * 2**20
+"""Bytes of requests, of all connections, that are in memory until they are answered."""
 GRACE_SECONDS = 2.0
 """A body that is late is first refused by its route, with a document; the connection is cut so much later."""
+
+
+_CROWDED = Problem(Kind.BUSY, "too many connections; come again later")
 
 
 class Bounded(HttpToolsProtocol):
     """One connection, with its bounds."""
 
-    most_connections: int
+    places: Places
     seconds: float
+    credit: Credit
+    n_held = 0
     _deadline: asyncio.TimerHandle | None = None
     _head_bytes = 0
     _in_head = True
+    _refusal: Problem | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Refuse one connection too many; start the clock of the others."""
+        """Refuse one connection too many, if nobody gives way to it; start the clock of the others."""
         super().connection_made(transport)
-        if len(self.connections) > self.most_connections:
-            self._end(Problem(Kind.BUSY, "too many connections; come again later"))
+        self.credit = Credit(self.loop.time())
+        if not self.places.take(self, self.loop.time()):
+            self._end(_CROWDED)
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clock."""
+        """Stop the clock; leave the place to others."""
         self._disarm()
+        self.places.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Refuse a head that is too long; start the clock at the first byte of a request."""
+        now = self.loop.time()
+        self.credit.add(len(data), now)
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
-        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+        is_answered = self.cycle is None or self.cycle.response_complete
+        if self._deadline is None and is_answered:
             self._arm()  # something came that is not yet a request
         if self._in_head and self._head_bytes > LONGEST_HEAD:
             self._end(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes"))
+        elif not (is_answered and not self._in_head) and not self.places.hold(self, len(data), now):
+            self._end(Problem(Kind.BUSY, "too many requests are under way; send the same again later"))
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be read as HTTP, or has too much of something, is refused."""
+        if self._refusal is None:
+            super().send_400_response(msg)
+        else:
+            self._end(self._refusal)
 
     def on_message_begin(self) -> None:
         """Start the clock of a request."""
         super().on_message_begin()
+        if len(self.pipeline) >= MOST_PIPELINED:
+            self._refuse(f"at most {MOST_PIPELINED} requests may come before the first of them is answered")
         self._arm()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One more line of the head."""
+        super().on_header(name, value)
+        if len(self.headers) > MOST_HEADERS:
+            self._refuse(f"a request's head may have at most {MOST_HEADERS} lines")
 
     def on_headers_complete(self) -> None:
         """What follows is the body, which has bounds of its own."""
@@ -59,6 +96,29 @@ class Bounded(HttpToolsProtocol):
         super().on_message_complete()
         self._disarm()
         self._in_head = True
+
+    def on_response_complete(self) -> None:
+        """What the request held is free."""
+        self.places.let_go(self)
+        super().on_response_complete()
+
+    def keeps_us_waiting(self) -> bool:
+        """Whether it is the other side's turn: to send, or to read its answer."""
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
+
+    def give_way(self) -> None:
+        """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
+        way that we were too busy to read."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.abort()
+        else:
+            self._end(_CROWDED)
+
+    def _refuse(self, detail: str) -> None:
+        """Stop to read in the middle of what came; `send_400_response` says why."""
+        self._refusal = Problem(Kind.TOO_LARGE, detail)
+        raise ValueError(detail)
 
     def _arm(self) -> None:
         self._disarm()
@@ -84,7 +144,7 @@ class Bounded(HttpToolsProtocol):
 
 def bounded(*, connections: int, seconds: float) -> type[Bounded]:
     """The protocol with these bounds."""
-    return type("BoundedHere", (Bounded,), {"most_connections": connections, "seconds": seconds})
+    return type("BoundedHere", (Bounded,), {"places": Places(connections, MOST_HELD), "seconds": seconds})
 
 
 def _raw(problem: Problem) -> bytes:

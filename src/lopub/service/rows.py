@@ -4,7 +4,7 @@ A report's row is named by the SHA-256 of its id, so that the order of the rows 
 withdrawn report leaves its name without content: whatever comes later under that name is refused.
 """
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table, Text, UniqueConstraint, column, table
 
 SCHEMA = "0005"
 """The version of the schema that this program writes: the newest migration."""
@@ -15,6 +15,9 @@ WITHDRAWN = -1
 """Where a tally counts reports that were withdrawn, which have no slot any more."""
 
 metadata = MetaData()
+
+schema_version = table("alembic_version", column("version_num"))
+"""Which Alembic keeps."""
 
 campaigns = Table(
     "campaigns",

@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from lopub.errors import Reason, StorageFull, StoreError, StoreUnavailable
 from lopub.service.migrating import bring_up_to_date
-from lopub.service.rows import WITHDRAWN, campaigns, refusals, reports, tallies
+from lopub.service.rows import SCHEMA, WITHDRAWN, campaigns, refusals, reports, schema_version, tallies
 
 SECONDS_A_DAY = 86_400
 
@@ -144,7 +144,17 @@ class ReportStore(ABC):
     def writing(self) -> Iterator[Connection]:
         """A transaction; durable when the block is left, or undone by an exception."""
         with self._told_apart(), self._turn, self._writer().begin() as connection:
+            self._check_schema(connection)
             yield connection
+
+    def _check_schema(self, connection: Connection) -> None:
+        """Refuse to write into what a newer program has migrated since, as beside a rolling restart; nor will it be migrated
+        until the end of the transaction."""
+        found = connection.execute(select(schema_version.c.version_num).with_for_update(read=True)).scalar()
+        if found != SCHEMA:
+            raise StoreUnavailable(
+                f"database {self.name} has schema {found} by now, and this program writes {SCHEMA}; start the newer LoPub"
+            )
 
     def _reader(self) -> Engine:
         return self._engine

@@ -1,0 +1,255 @@
+"""Alarms against fake reports: what the campaign's own laws make all but impossible if every report is honest.
+
+Each alarm holds whatever honest people answer, because it asks only for what does not depend on their answers: which views are
+drawn, how many ones noise leaves, how often two noisy reports are alike. All bounds are Chernoff's, so that all alarms together
+come in at most one of a hundred honest campaigns. None says which reports are fakes. Fakes that imitate the law, lies that were
+randomized by a proper client, are beyond any alarm.
+
+Drift between days is a notice and not an alarm: real populations drift.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, ndtri
+
+from lopub.collection.batch import ReportBatch
+from lopub.collection.counts import Counts
+from lopub.forecast.coverage import odd_coverage, relative_entropy
+from lopub.laws.base import bulk_of
+from lopub.laws.outputs import Chances
+
+FALSE_ALARMS = 0.01
+"""The chance that any alarm comes though all reports are honest."""
+COVERAGE, ONES, REPEATS, DRIFT = "coverage", "ones", "repeats", "drift"
+SHARES = {COVERAGE: 0.4, ONES: 0.3, REPEATS: 0.3}
+"""How the chance is shared among the alarms."""
+POOLED_TAILS = 20
+"""Tails of all views together, each half as likely as the one before."""
+TINY = 1e-300
+"""Below which a chance is not told from none."""
+FEWEST_FOR_DRIFT = 100
+"""Reports of a view in each half of the days, below which it is not looked at."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarm:
+    """Something that honest reports hardly ever do. observed, expected: how many reports do it, and how many would."""
+
+    kind: str
+    observed: int
+    expected: float
+    attributes: tuple[str, ...] = ()
+    """What it is about, where it is not about all reports."""
+    is_notice: bool = False
+    """Whether there are honest reasons, too."""
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        n, usual, names = f"{self.observed:,}", f"{self.expected:,.0f}", " and ".join(self.attributes)
+        if self.kind == COVERAGE:
+            return f"{n} reports cover {names}, where the campaign's draw gives about {usual}"
+        if self.kind == ONES:
+            return f"{n} reports have a number of ones that the noise gives to about {usual}"
+        if self.kind == REPEATS and names:
+            return f"{n} reports about {names} are the same to the last bit, where chance gives {usual} at most"
+        if self.kind == REPEATS:
+            return f"{n} reports repeat the noisy answers of another one, where chance gives {usual} at most"
+        return f"reports about {names} differ between the first and the second half of the days by more than chance"
+
+    def to_json(self) -> dict[str, object]:
+        """For a manifest."""
+        members = {"kind": self.kind, "observed": self.observed, "expected": round(self.expected, 3)}
+        return members | {"attributes": list(self.attributes), "notice": self.is_notice}
+
+    @classmethod
+    def from_json(cls, members: Mapping[str, Any]) -> "Alarm":
+        """As a manifest has it."""
+        kind, observed, expected = str(members["kind"]), int(members["observed"]), float(members["expected"])
+        names, is_notice = tuple(map(str, members["attributes"])), bool(members["notice"])
+        return cls(kind=kind, observed=observed, expected=expected, attributes=names, is_notice=is_notice)
+
+
+def alarms_of(data: ReportBatch | Counts) -> tuple[Alarm, ...]:
+    """The alarms, at most one of each kind, and then the notices. Counts tell coverage alone."""
+    found = [*_coverage(data, FALSE_ALARMS * SHARES[COVERAGE])]
+    if isinstance(data, ReportBatch) and not _spans_rounds(data):
+        found += [*_ones(data, FALSE_ALARMS * SHARES[ONES]), *_repeats(data, FALSE_ALARMS * SHARES[REPEATS]), *_drift(data)]
+    return tuple(found)
+
+
+def _spans_rounds(batch: ReportBatch) -> bool:
+    """Whether one device may have sent several of the reports, which are then not independent."""
+    return batch.campaign.terms.repeat is not None and len(np.unique(batch.slots)) > 1
+
+
+def _coverage(data: ReportBatch | Counts, alpha: float) -> Iterator[Alarm]:
+    for odd in odd_coverage(data, alpha)[:1]:
+        yield Alarm(kind=COVERAGE, observed=odd.observed, expected=odd.expected, attributes=odd.attributes)
+
+
+# ---- how many ones
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Counts that should be binomial: of n reports, with these chances. at_most: too few of them are not odd."""
+
+    observed: NDArray[np.int64]
+    n: int
+    chances: Chances
+    at_most: bool = False
+
+    @property
+    def oddness(self) -> NDArray[np.float64]:
+        """Minus the logarithm of a bound on how likely each is."""
+        share = self.observed / self.n
+        oddness = self.n * relative_entropy(share, np.minimum(self.chances, 1.0))
+        return np.where((self.at_most & (share <= self.chances)) | (self.chances > 1 - 1e-9), 0.0, oddness)
+
+
+def _ones(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
+    """Where bits are drawn one by one: cells and tails of the numbers of ones, of views with one law, and of all."""
+    tests, tails = list[_Counts](), list[tuple[Chances, Chances]]()
+    for chances, ones in _groups(batch):
+        counts = np.bincount(ones, minlength=len(chances)).astype(np.int64)
+        below, above = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
+        tests += [
+            _Counts(counts, len(ones), chances),
+            _Counts(np.cumsum(counts), len(ones), below),
+            _Counts(np.cumsum(counts[::-1])[::-1], len(ones), above),
+        ]
+        tails.append((below[ones], above[ones]))
+    if not tails:
+        return
+    halves: Chances = np.exp2(-np.arange(1.0, POOLED_TAILS + 1))
+    for side in (0, 1):
+        least = np.concatenate([each[side] for each in tails])
+        tests.append(_Counts((least <= halves[:, None]).sum(axis=1), len(least), halves, at_most=True))
+    oddest = max(tests, key=lambda test: float(test.oddness.max()))
+    if oddest.oddness.max() > math.log(2 * sum(len(test.chances) for test in tests) / alpha):
+        place = int(oddest.oddness.argmax())
+        yield Alarm(kind=ONES, observed=int(oddest.observed[place]), expected=oddest.n * float(oddest.chances[place]))
+
+
+def _groups(batch: ReportBatch) -> Iterator[tuple[Chances, NDArray[np.int64]]]:
+    """The law of the number of ones, and the numbers that came, of all views that share one law."""
+    bulk, groups = bulk_of(batch.campaign.mechanism), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
+    for number in range(len(batch.views)):
+        rows = batch.rows_of(number)
+        blocks = [bulk.ones_chances(channel) for channel in batch.channels(number)]
+        if len(rows) and all(block is not None for block in blocks):
+            chances = np.ones(1)
+            for block in blocks:
+                chances = np.convolve(chances, block) if block is not None else chances
+            ones = np.bitwise_count(batch.payloads.matrix(rows)).sum(axis=1, dtype=np.int64)
+            groups.setdefault(np.round(chances, 12).tobytes(), (chances, []))[1].append(ones)
+    for chances, parts in groups.values():
+        yield chances, np.concatenate(parts)
+
+
+# ---- how many alike
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """The reports of one view: how many are like an earlier one, how often the commonest output comes, and what chance allows."""
+
+    view: tuple[int, ...]
+    n: int
+    n_alike: int
+    n_commonest: int
+    likeliest: float
+    n_cells: int
+
+    @property
+    def expected(self) -> float:
+        """Given all that came before, a report is like one of i earlier ones with a chance of at most i times the likeliest."""
+        return float(np.minimum(self.likeliest * np.arange(self.n), 1.0).sum())
+
+    @property
+    def oddness(self) -> float:
+        """Minus the logarithm of C(n, c) m^(c - 1) K, above which no output comes c times: m is the chance of the likeliest, and
+        K, the number of cells, is at least the sum of all outputs' chances, each for the answer that favours it most."""
+        ways = float(gammaln(self.n + 1) - gammaln(self.n_commonest + 1) - gammaln(self.n - self.n_commonest + 1))
+        return -(ways + (self.n_commonest - 1) * math.log(self.likeliest) + math.log(self.n_cells))
+
+
+def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
+    """One output too often; or too many reports that are like another, in the views where that is least likely, however many."""
+    views = sorted(_alike(batch), key=lambda view: view.likeliest)
+    if not views:
+        return
+    limit = math.log(2 * len(views) / alpha)
+    commonest = max(views, key=lambda view: view.oddness)
+    if commonest.oddness > limit:
+        names = tuple(batch.campaign.domain.names[position] for position in commonest.view)
+        usual = commonest.n * commonest.likeliest
+        yield Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names)
+        return
+    alike = np.cumsum([view.n_alike for view in views])
+    expected = np.cumsum([view.expected for view in views])
+    oddness = [_poisson_oddness(int(n), float(usual)) for n, usual in zip(alike, expected, strict=True)]
+    if max(oddness) > limit:
+        place = oddness.index(max(oddness))
+        yield Alarm(kind=REPEATS, observed=int(alike[place]), expected=float(expected[place]))
+
+
+def _alike(batch: ReportBatch) -> Iterator[_Alike]:
+    bulk = bulk_of(batch.campaign.mechanism)
+    for number, view in enumerate(batch.views):
+        rows, channels = batch.rows_of(number), batch.channels(number)
+        if len(rows) > 1:
+            counts = _multiplicities(batch.payloads.matrix(rows))
+            likeliest = max(math.prod(bulk.likeliest(channel) for channel in channels), TINY)
+            n_cells = math.prod(channel.n_candidates for channel in channels)
+            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), likeliest, n_cells)
+
+
+def _multiplicities(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """How often each payload is there. shape (n_distinct,)."""
+    whole = np.ascontiguousarray(payloads).view(np.dtype((np.void, payloads.shape[1]))).reshape(-1)
+    return np.unique(whole, return_counts=True)[1]
+
+
+def _poisson_oddness(observed: int, expected: float) -> float:
+    if observed <= expected:
+        return 0.0
+    return observed * math.log(observed / expected) - observed + expected if expected > 0 else math.inf
+
+
+# ---- drift
+
+
+def _drift(batch: ReportBatch) -> Iterator[Alarm]:
+    """Whether a bit of the reports of one view comes more often in the second half of the days than in the first."""
+    days = np.unique(batch.slots)
+    if len(days) < 2:
+        return
+    is_late = batch.slots >= days[len(days) // 2]
+    found, n_tests = list[tuple[float, int]](), 0
+    for number in range(len(batch.views)):
+        rows = batch.rows_of(number)
+        late = is_late[rows]
+        if min(late.sum(), (~late).sum()) >= FEWEST_FOR_DRIFT:
+            bits = np.unpackbits(batch.payloads.matrix(rows), axis=1)
+            n_tests += bits.shape[1]
+            found.append((_largest_change(bits[~late], bits[late]), number))
+    if found and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
+        names = tuple(batch.campaign.domain.names[position] for position in batch.views[most[1]])
+        n = len(batch.rows_of(most[1]))
+        yield Alarm(kind=DRIFT, observed=n, expected=float(n), attributes=names, is_notice=True)
+
+
+def _largest_change(early: NDArray[np.uint8], late: NDArray[np.uint8]) -> float:
+    """The largest difference of two shares, in its standard deviations."""
+    n, m = len(early), len(late)
+    pooled = (early.sum(axis=0) + late.sum(axis=0)) / (n + m)
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
+    change = np.abs(early.mean(axis=0) - late.mean(axis=0))
+    return float(np.divide(change, spread, out=np.zeros_like(change), where=spread > 0).max())

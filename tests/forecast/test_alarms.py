@@ -1,0 +1,119 @@
+"""Alarms come when there are fakes, and hardly ever when there are none."""
+
+import numpy as np
+import pytest
+
+import fakes
+from load import FULL, note_figures
+from lopub.collection.counts import count
+from lopub.forecast.alarms import COVERAGE, DRIFT, FALSE_ALARMS, ONES, REPEATS, SHARES, Alarm, alarms_of
+from lopub.laws.base import bulk_of
+
+N_HONEST = 1000 if FULL else 24
+
+
+def test_honest_campaigns_hardly_ever_raise_an_alarm():
+    """The seeds are fixed: in the short profile nothing comes."""
+    alarmed = 0
+    for seed in range(N_HONEST):
+        target = fakes.campaign(list(fakes.DESIGNS)[seed % len(fakes.DESIGNS)])
+        alarmed += any(not alarm.is_notice for alarm in alarms_of(fakes.honest(target, 2_000, seed)))
+    note_figures("alarms", "all", honest_campaigns=N_HONEST, false_alarms=alarmed)
+    assert alarmed <= N_HONEST // 50
+
+
+def test_all_alarms_share_one_false_alarm_in_a_hundred():
+    assert FALSE_ALARMS == 0.01
+    assert sum(SHARES.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("design", "kind", "alarm"),
+    [
+        ("subset, sample:2, jointly", "chosen view", COVERAGE),
+        ("unary, sample:2, jointly", "all ones", ONES),
+        ("unary, sample:2, separately", "all ones", ONES),
+        ("bloom, all, separately", "all ones", ONES),
+        ("unary, sample:2, jointly", "copies", REPEATS),
+        ("subset, sample:2, jointly", "copies", REPEATS),
+        ("bloom, all, separately", "one payload", REPEATS),
+    ],
+)
+def test_fakes_raise_their_alarm(design: str, kind: str, alarm: str):
+    batch = fakes.mixed(fakes.campaign(design), kind, 4_000, 0.05, seed=1)
+    assert alarm in [each.kind for each in alarms_of(batch)]
+
+
+@pytest.mark.parametrize("design", fakes.DESIGNS)
+def test_liars_who_follow_the_protocol_raise_none(design: str):
+    """What no alarm can see."""
+    found = alarms_of(fakes.mixed(fakes.campaign(design), "liars", 4_000, 0.2, seed=2))
+    assert [each for each in found if not each.is_notice] == []
+
+
+@pytest.mark.parametrize("design", fakes.DESIGNS)
+def test_the_likeliest_output_is_not_met_more_often_than_its_chance(design: str):
+    """Of many reports of one answer, none comes more often than a binomial with that chance allows (ten standard deviations)."""
+    target = fakes.campaign(design)
+    batch = fakes.liars(target, 30_000, seed=3)
+    for number in range(min(3, len(batch.views))):
+        rows = batch.rows_of(number)
+        likeliest = np.prod([bulk_of(target.mechanism).likeliest(channel) for channel in batch.channels(number)])
+        most = np.unique(batch.payloads.matrix(rows), axis=0, return_counts=True)[1].max()
+        expected = len(rows) * likeliest
+        assert most <= expected + 10 * np.sqrt(expected) + 10
+
+
+@pytest.mark.parametrize("design", ["unary, sample:2, jointly", "bloom, all, separately"])
+def test_the_number_of_ones_follows_its_law(design: str):
+    target = fakes.campaign(design)
+    batch = fakes.honest(target, 30_000, seed=4)
+    bulk, rows = bulk_of(target.mechanism), batch.rows_of(0)
+    chances = np.ones(1)
+    for channel in batch.channels(0):
+        of_block = bulk.ones_chances(channel)
+        assert of_block is not None and of_block.sum() == pytest.approx(1)
+        chances = np.convolve(chances, of_block)
+    ones = np.bitwise_count(batch.payloads.matrix(rows)).sum(axis=1)
+    mean = float(chances @ np.arange(len(chances)))
+    spread = float(np.sqrt(chances @ (np.arange(len(chances)) - mean) ** 2))
+    assert abs(ones.mean() - mean) < 6.5 * spread / np.sqrt(len(rows))
+    assert abs(ones.mean() - mean - 0.5) > 6.5 * spread / np.sqrt(len(rows))
+
+
+@pytest.mark.parametrize("design", ["direct, sample:2, jointly", "subset, sample:2, jointly", "hashed, sample:2, jointly"])
+def test_where_ones_say_nothing_there_is_no_law_of_them(design: str):
+    target = fakes.campaign(design)
+    assert bulk_of(target.mechanism).ones_chances(target.channels((0, 1))[0]) is None
+
+
+def test_drift_between_days_is_a_notice():
+    target = fakes.campaign("unary, sample:2, separately")
+    early, late = fakes.honest(target, 8_000, seed=5), fakes.liars(target, 8_000, seed=6)
+    slots = np.repeat(np.array([10, 11], dtype=np.uint32), 8_000)
+    batch = fakes.replaced_slots(fakes.ReportBatch.concatenated([early, late]), slots)
+    assert [(each.kind, each.is_notice) for each in alarms_of(batch)] == [(DRIFT, True)]
+    calm = fakes.replaced_slots(fakes.honest(target, 16_000, seed=7), slots)
+    assert alarms_of(calm) == ()
+
+
+def test_counts_tell_coverage_alone():
+    target = fakes.campaign("subset, sample:2, jointly")
+    found = alarms_of(count(fakes.mixed(target, "chosen view", 4_000, 0.05, seed=8)))
+    assert [each.kind for each in found] == [COVERAGE]
+
+
+def test_an_alarm_says_what_it_saw():
+    assert Alarm(kind=COVERAGE, observed=1200, expected=400.2, attributes=("a", "b")).sentence == (
+        "1,200 reports cover a and b, where the campaign's draw gives about 400"
+    )
+    assert Alarm(kind=REPEATS, observed=12, expected=0.2).sentence == (
+        "12 reports repeat the noisy answers of another one, where chance gives 0 at most"
+    )
+    assert Alarm(kind=ONES, observed=12, expected=0.2).to_json() == {
+        "kind": "ones",
+        "observed": 12,
+        "expected": 0.2,
+        "attributes": [],
+        "notice": False,
+    }

@@ -1,0 +1,176 @@
+"""Fuzzing of everything that reads what strangers wrote: no crash, no hang, none but LoPub's own refusals.
+
+`python tests/fuzzing.py TARGET [--runs N]` (or `all`); `pip install 'lopub[fuzz]'` first. An input that takes more than a second
+is a failure, as is any exception but LopubError. `costly` needs no fuzzer: it takes valid campaigns and makes every number in
+them huge and every list long, which a fuzzer of bytes does not find. Part of `make test-full`.
+"""
+
+import argparse
+import contextlib
+import copy
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+os.environ["NUMBA_DISABLE_JIT"] = "1"  # what is watched cannot be compiled
+
+READERS = [
+    *(
+        "lopub.contract",
+        "lopub.forecast.xlsform",
+        "lopub.forecast.xlsx",
+        "lopub.forecast.relevant",
+        "lopub.inference.expressions",
+    ),
+    *("lopub.collection.batch.report_files", "lopub.collection.batch.framed", "lopub.collection.counts.count_files"),
+]
+"""What is watched."""
+try:
+    import atheris
+
+    watched: Any = atheris.instrument_imports(include=READERS)
+except ImportError:  # `costly` needs none
+    watched = contextlib.nullcontext()
+
+with watched:
+    import fakes
+    from lopub import Campaign, LopubError, Report
+    from lopub.collection.batch.report_files import framed_bytes, load_reports
+    from lopub.collection.counts.count_files import load_counts
+    from lopub.contract.report import unframed
+    from lopub.forecast.xlsform import draft_from_xlsform
+    from lopub.inference.expressions import parsed
+
+CAMPAIGN = fakes.campaign("unary, sample:2, jointly")
+SLOW_SECONDS = 1
+EXTREMES = (0, 1, -1, 2**31, 2**53, 2**63, 10**30, 0.5, "x" * 100_000, None, [], {})
+
+
+def _frames(data: bytes) -> None:
+    for report in unframed(data):
+        Report.from_bytes(report, CAMPAIGN)
+
+
+def _from_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes], None]:
+    """Whoever reads files, fed with bytes."""
+    path = Path(tempfile.mkdtemp()) / f"input{suffix}"
+
+    def fed(data: bytes) -> None:
+        path.write_bytes(data)
+        read(path)
+
+    return fed
+
+
+TARGETS: dict[str, tuple[Callable[[bytes], Any], int]] = {
+    "report": (lambda data: Report.from_bytes(data, CAMPAIGN), 10_000_000),
+    "frames": (_frames, 10_000_000),
+    "twin": (lambda data: Report.from_json(data, CAMPAIGN), 10_000_000),
+    "campaign": (lambda data: Campaign.from_bytes(data), 100_000),
+    "framed file": (_from_file(".bin", lambda path: load_reports(path, CAMPAIGN)), 100_000),
+    "parquet": (_from_file(".parquet", lambda path: load_reports(path, CAMPAIGN)), 100_000),
+    "counts": (_from_file(".counts", lambda path: load_counts(path, CAMPAIGN)), 100_000),
+    "query": (lambda data: parsed(data.decode("utf-8", "replace")), 100_000),
+    "xlsform": (_from_file(".xlsx", draft_from_xlsform), 100_000),
+}
+
+
+def seeds(target: str, directory: Path) -> None:
+    """Something valid to begin with."""
+    batch = fakes.honest(CAMPAIGN, 5, seed=1)
+    one = batch.report(0)
+    valid: dict[str, Callable[[Path], object]] = {
+        "report": lambda path: path.write_bytes(one.to_bytes()),
+        "frames": lambda path: path.write_bytes(framed_bytes(batch)),
+        "twin": lambda path: path.write_text(one.to_json()),
+        "campaign": lambda path: path.write_bytes(CAMPAIGN.canonical_bytes),
+        "framed file": lambda path: path.write_bytes(framed_bytes(batch)),
+        "parquet": lambda path: batch.save(path.with_suffix(".parquet")),
+        "counts": lambda path: None,
+        "query": lambda path: path.write_text("q0 = 1 and (q1 < 2 or not q2 in (1, 2))"),
+        "xlsform": lambda path: None,
+    }
+    valid[target](directory / "seed")
+
+
+def fuzz(target: str, runs: int) -> None:
+    """In this process, which ends with the fuzzer."""
+    read, _ = TARGETS[target]
+
+    def one(data: bytes) -> None:
+        try:
+            read(data)
+        except LopubError:
+            return
+
+    with tempfile.TemporaryDirectory() as corpus:
+        seeds(target, Path(corpus))
+        atheris.Setup([sys.argv[0], f"-runs={runs}", f"-timeout={SLOW_SECONDS}", "-max_len=4096", "-verbosity=0", corpus], one)
+        atheris.Fuzz()
+
+
+# ---- costly campaigns
+
+
+def changed(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every place in a document, with what could stand there instead."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from changed(each, (*path, key))
+    if isinstance(value, list) and value:
+        yield from ((path, value * n) for n in (100, 3_000))
+    yield from ((path, extreme) for extreme in EXTREMES)
+
+
+def costly() -> int:
+    """How many changed campaigns are neither read nor refused within a second."""
+    n_slow = n = 0
+    for design in fakes.DESIGNS:
+        document = json.loads(fakes.campaign(design).canonical_bytes)
+        for path, value in changed(document):
+            other = copy.deepcopy(document)
+            if path:
+                place = other
+                for key in path[:-1]:
+                    place = place[key]
+                place[path[-1]] = value
+            data = json.dumps(other, separators=(",", ":"), sort_keys=True, ensure_ascii=False).encode()
+            started = time.process_time()
+            with contextlib.suppress(LopubError):
+                Campaign.from_bytes(data)
+            n += 1
+            if time.process_time() - started > SLOW_SECONDS:
+                n_slow += 1
+                print(f"slow: {design}, {path} = {str(value)[:40]}", file=sys.stderr)
+    print(f"{n:,} campaigns, {n_slow} slow")
+    return n_slow
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", choices=["all", "costly", *TARGETS])
+    parser.add_argument("--runs", type=int)
+    asked = parser.parse_args()
+    if asked.target == "costly":
+        return min(costly(), 1)
+    if asked.target != "all":
+        fuzz(asked.target, asked.runs or TARGETS[asked.target][1])
+        return 0
+    failed = [name for name in (*TARGETS, "costly") if subprocess.run(_again(name, asked.runs), check=False).returncode]
+    print("failed:", ", ".join(failed) or "none")
+    return min(len(failed), 1)
+
+
+def _again(target: str, runs: int | None) -> list[str]:
+    return [sys.executable, __file__, target, *(["--runs", str(runs)] if runs else [])]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Whether the lowest versions that pyproject.toml allows are enough: an environment with just these, in which LoPub shows itself.
+
+`python tests/lowest_versions.py [--keep DIRECTORY]`; part of `make test-full`. Needs a package index.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BOUND = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[^]]*\])?>=([0-9.]+)")
+TESTS = [
+    "tests/contract",
+    "tests/service/test_service_ingest.py",
+    "tests/service/test_service_hostile.py",
+    "tests/cli/test_cli_demo.py",
+]
+
+
+def lowest() -> list[str]:
+    """Every lower bound of what users install, as a constraint."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    bounds = [BOUND.match(each) for extra in ("analysis", "cli", "service", "xlsform") for each in extras[extra]]
+    return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--demo-only", action="store_true")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        home = asked.keep or Path(temporary) / "venv"
+        venv.create(home, with_pip=True)
+        constraints = Path(temporary) / "constraints.txt"
+        constraints.write_text("\n".join(lowest()) + "\n")
+        print(*lowest(), sep="\n", flush=True)
+        pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "-c", str(constraints)]
+        steps = [
+            [*pip, str(ROOT) + "[all]"],
+            [str(home / "bin" / "lopub"), "demo", "--force", "-o", str(Path(temporary) / "demo")],
+        ]
+        if not asked.demo_only:
+            steps += [
+                [*pip, "pytest", "hypothesis", "httpx"],
+                [str(home / "bin" / "python"), "-m", "pytest", "-q", "-x", *[each for each in TESTS if (ROOT / each).exists()]],
+            ]
+        for step in steps:
+            done = subprocess.run(step, cwd=ROOT, env=os.environ | {"LOPUB_DATA": ""}, check=False)
+            if done.returncode:
+                print("failed:", *step, file=sys.stderr)
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+"""Whoever means harm does not keep honest people out: real processes on loopback, no timing."""
+
+import gzip
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hostile
+import load
+from load import FULL, Uploaders, uploaded
+from lopub.service.places import ENOUGH, FADING_SECONDS, MOST_CREDIT, NEWCOMER, Credit, Places
+from servers import Running, running_collector
+
+CAMPAIGN = load.campaign()
+PLACES = 1024 if FULL else 64
+N_SLOW = 2000 if FULL else 150
+MEBIBYTE = 2**20
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory):
+    database = f"sqlite:///{tmp_path_factory.mktemp('hostile')}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database, environment={"LOPUB_CONNECTIONS": str(PLACES)}) as running:
+        yield running
+
+
+def bodies(n: int, seed: int = 1) -> list[bytes]:
+    return load.bodies_of(load.population(CAMPAIGN, n, seed=seed))
+
+
+def memory(collector: Running) -> int:
+    """The most memory that the process ever had, in bytes."""
+    lines = Path(f"/proc/{collector.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+
+
+def connected(collector: Running) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", collector.port), timeout=30)
+
+
+def raw(collector: Running, data: bytes) -> bytes:
+    """Everything that comes back until the collector hangs up."""
+    with connected(collector) as connection:
+        connection.sendall(data)
+        parts = []
+        while part := connection.recv(65536):
+            parts.append(part)
+        return b"".join(parts)
+
+
+# ---- places
+
+
+def test_honest_senders_get_through_while_slow_ones_take_every_place(collector: Running):
+    """Forbids to refuse whoever comes late: 1,500 slow connections took every place, and nobody else got one."""
+    with hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.5):
+        done = uploaded(collector.port, CAMPAIGN, bodies(20_000 if FULL else 4_000))
+        for body in load.bodies_of(load.population(CAMPAIGN, 20, seed=3), 1):  # each on a connection of its own, as people come
+            answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
+            assert answer.status == 200
+    assert len(done.acknowledged) == (200 if FULL else 40)
+    assert done.statuses[503] == 0
+
+
+def test_a_phone_at_a_kilobyte_per_second_keeps_its_place(collector: Running):
+    request = load.request_of(CAMPAIGN, bodies(60, seed=4)[0])
+    assert len(request) > 2000  # so that it takes longer than a newcomer is spared
+    with hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.5), connected(collector) as phone:
+        for start in range(0, len(request), 100):
+            phone.sendall(request[start : start + 100])
+            time.sleep(0.1)
+        assert load.answer_from(phone)[0] == 200
+
+
+class Sitting:
+    """A connection that is not one."""
+
+    def __init__(self, places: Places, now: float, *, waits_for_us: bool = False) -> None:
+        self.credit, self.n_held, self.waits_for_us, self.gave_way = Credit(now), 0, waits_for_us, False
+        self.has_a_place = places.take(self, now)
+
+    def keeps_us_waiting(self) -> bool:
+        return not self.waits_for_us
+
+    def give_way(self) -> None:
+        self.gave_way = True
+
+
+def test_the_idlest_gives_way_first():
+    places = Places(3, 100)
+    idle, slow, fast = (Sitting(places, 0.0) for _ in range(3))
+    slow.credit.add(200, 5.0)
+    fast.credit.add(2000, 5.0)
+    assert Sitting(places, 6.0).has_a_place
+    assert (idle.gave_way, slow.gave_way, fast.gave_way) == (True, False, False)
+    assert Sitting(places, 6.0).has_a_place
+    assert (slow.gave_way, fast.gave_way) == (True, False)
+
+
+def test_nobody_gives_way_who_sends_enough_or_waits_for_an_answer():
+    places = Places(2, 100)
+    served, phone = Sitting(places, 0.0, waits_for_us=True), Sitting(places, 0.0)
+    for tenth in range(1, 100):
+        phone.credit.add(100, tenth / 10)
+    late = Sitting(places, 9.95)
+    assert not late.has_a_place
+    assert not served.gave_way and not phone.gave_way
+
+
+def test_nobody_gives_way_while_there_is_room():
+    places = Places(10, 100)
+    sitting = [Sitting(places, 0.0) for _ in range(9)]
+    assert Sitting(places, 1000.0).has_a_place
+    assert not any(each.gave_way for each in sitting)
+
+
+def test_a_full_purse_lasts_for_seconds_and_not_for_ever():
+    credit = Credit(0.0)
+    credit.add(10**9, 0.0)
+    assert credit.at(FADING_SECONDS) > ENOUGH > credit.at(2 * FADING_SECONDS)
+    assert NEWCOMER < MOST_CREDIT
+
+
+def test_memory_of_those_who_stopped_half_way_goes_to_those_who_send():
+    places = Places(10, 1000)
+    stopped, sending = Sitting(places, 0.0), Sitting(places, 0.0)
+    assert places.hold(stopped, 800, 0.0)
+    sending.credit.add(1, 10.0)
+    assert places.hold(sending, 400, 10.0)
+    assert stopped.gave_way and not sending.gave_way
+    sending.credit.add(4000, 10.0)
+    places.leave(stopped)
+    assert not places.hold(sending, 700, 10.1)
+    places.let_go(sending)
+    assert places.hold(sending, 1000, 10.2)
+
+
+# ---- memory
+
+
+ATTACKS: dict[str, Callable[[], list[bytes]]] = {
+    "half-open bodies": lambda: hostile.half_open(CAMPAIGN, 200, n_bytes=2 * MEBIBYTE if FULL else MEBIBYTE),
+    "giant bodies": lambda: hostile.giant(CAMPAIGN, 40, n_bytes=4 * MEBIBYTE),
+    "header floods": lambda: hostile.header_floods(400),
+    "pipelines": lambda: hostile.pipelines(40),
+    "all at once": lambda: [each for attack in list(ATTACKS)[:-1] for each in ATTACKS[attack]()],
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS if FULL else ["all at once"])
+def test_no_attack_takes_more_than_64_megabytes(tmp_path: Path, attack: str):
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database) as collector:
+        uploaded(collector.port, CAMPAIGN, bodies(1_000))
+        before = memory(collector)
+        with hostile.attacked(collector.port, ATTACKS[attack]()):
+            uploaded(collector.port, CAMPAIGN, bodies(20_000 if FULL else 3_000, seed=2))
+        more = memory(collector) - before
+    load.note_figures("hostile", attack, megabytes_more_at_most=more / MEBIBYTE)
+    assert more <= 64 * MEBIBYTE
+
+
+# ---- what is refused
+
+
+def test_a_compressed_body_is_not_inflated(collector: Running):
+    bomb = gzip.compress(bytes(2**24))
+    answer = collector.ask(
+        "POST", f"/campaigns/{CAMPAIGN.id}/reports", bomb, Content_Type=load.FRAMED_TYPE, Content_Encoding="gzip"
+    )
+    assert (answer.status, answer.json["type"]) == (415, "urn:lopub:problem:media-type")
+    assert answer.json["detail"] == "a body here comes as it is, without Content-Encoding"
+
+
+def test_a_head_of_too_many_lines_is_refused(collector: Running):
+    answer = raw(collector, b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 101 + b"\r\n")
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert b"a request's head may have at most 100 lines" in answer
+
+
+def test_too_many_requests_before_the_first_answer_are_refused(collector: Running):
+    assert b"at most 16 requests may come" in raw(collector, b"GET /health HTTP/1.1\r\n\r\n" * 40)
+
+
+def test_a_few_requests_before_the_first_answer_are_answered(collector: Running):
+    with connected(collector) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\n\r\n" * 10)
+        answers = b""
+        while answers.count(b'{"status":"alive"}') < 10:
+            answers += connection.recv(65536)
+
+
+def test_a_sender_that_was_cut_comes_again_and_is_counted_once(collector: Running):
+    sent = bodies(1_000, seed=5)
+    uploaders = Uploaders(collector.port, CAMPAIGN, sent)
+    with hostile.attacked(collector.port, hostile.slow(N_SLOW), seconds=0.2):
+        uploaders.join()
+        uploaded(collector.port, CAMPAIGN, sent)
+    assert load.lost_and_doubled(collector.address, CAMPAIGN, sent) == (0, 0)

@@ -1,0 +1,114 @@
+"""More than a collector can take: it keeps on taking what it can, and sends the rest away in time."""
+
+import os
+import socket
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import load
+from flood import flooded
+from load import FULL, note_figures
+from lopub.contract.report import unframed
+from servers import Running, running_collector
+
+CAMPAIGN = load.campaign()
+PER_REQUEST = 20
+SECONDS = float(os.environ.get("LOPUB_OVERLOAD_SECONDS", "60"))
+
+
+def template() -> bytes:
+    (report,) = unframed(load.bodies_of(load.population(CAMPAIGN, 1, seed=7))[0])
+    return report
+
+
+def memory(collector: Running) -> int:
+    lines = Path(f"/proc/{collector.process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) * 1024
+
+
+@pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
+def test_three_times_what_it_can_take_leaves_it_working(tmp_path: Path):
+    """Generator and server on one core each. The peak is the best of rising rates, each for a few seconds."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database) as collector:
+        overloaded(collector)
+
+
+def overloaded(collector: Running) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(collector.process.pid, {cores[-1]})
+    ask = {"per_request": PER_REQUEST, "core": cores[0]}
+    peak, rate = 0.0, 100.0
+    while True:
+        found = flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=5, **ask)
+        peak = max(peak, found.statuses[200] / 5)
+        if found.statuses[200] / 5 < 0.9 * rate:
+            break
+        rate *= 1.3
+        time.sleep(2)
+    time.sleep(5)
+    found = flooded(collector.port, CAMPAIGN, template(), rate=3 * peak, seconds=SECONDS, **ask)
+    goodput, started = found.statuses[200] / SECONDS, time.monotonic()
+    while not quick(collector):
+        assert time.monotonic() - started < 30
+    normal_after, most = time.monotonic() - started, memory(collector) / 2**20
+    note_figures(
+        "overload",
+        "sqlite",
+        seconds=SECONDS,
+        peak_requests_per_second=peak,
+        goodput_ratio=goodput / peak,
+        answers_503=found.statuses[503],
+        hung_up=found.statuses[0],
+        megabytes_most=most,
+        normal_after_seconds=normal_after,
+    )
+    assert set(found.statuses) <= {0, 200, 503} and found.n_without_retry_after == 0
+    assert goodput >= 0.9 * peak
+    assert most <= 512
+    assert normal_after <= 5
+
+
+def quick(collector: Running) -> bool:
+    """Whether reports are taken within a tenth of a second."""
+    started = time.monotonic()
+    body = load.bodies_of(load.population(CAMPAIGN, 1, seed=8))[0]
+    answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
+    return answer.status == 200 and time.monotonic() - started < 0.1
+
+
+def test_a_body_is_not_waited_for_while_the_queue_is_full(tmp_path: Path):
+    """Forbids to read reports that have to come again: what that takes is missing for those that wait."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    bounds = {"LOPUB_QUEUE_REPORTS": "100", "LOPUB_REQUEST_REPORTS": "100"}
+    (body,) = load.bodies_of(load.population(CAMPAIGN, 100, seed=9))
+    with running_collector(database, environment=bounds) as collector:
+        held = sqlite3.connect(f"{tmp_path}/lopub.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        waiting = threading.Thread(target=load.uploaded, args=(collector.port, CAMPAIGN, [body]))
+        waiting.start()
+        try:
+            assert answered_without_a_body(collector)
+        finally:
+            held.execute("ROLLBACK")
+            held.close()
+            waiting.join()
+    assert len(load.kept_rows(database, CAMPAIGN)) == 100
+
+
+def answered_without_a_body(collector: Running) -> bool:
+    """Whether a request whose body does not come is sent away; until the queue is full, it is waited for."""
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=0.5) as connection:
+            connection.sendall(load.request_of(CAMPAIGN, bytes(1000))[:-1000])
+            try:
+                return load.answer_from(connection)[0] == 503
+            except TimeoutError:
+                continue
+    return False

@@ -1,5 +1,6 @@
 """The paper's evaluation: cells are kept, runs repeat, and the committed page says what its csv files say."""
 
+import csv
 import gzip
 import os
 import re
@@ -34,7 +35,7 @@ from lopub.reproduce.loops import _likelihoods, _reports, _step, counting_second
 from lopub.reproduce.measurements import Cell, keep, kept
 from lopub.reproduce.measuring import CELLS, tables_there
 from lopub.reproduce.outcome_claims import PRUNING
-from lopub.reproduce.reproduction_page import page, picture
+from lopub.reproduce.reproduction_page import MIXED, page, picture
 from lopub.reproduce.sentences import claims
 from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trusted_table
 from lopub.reproduce.writing import settings_of
@@ -224,7 +225,9 @@ def test_all_figures_of_a_full_run_are_committed():
 
 def test_the_committed_page_is_made_of_the_committed_files_alone():
     found = claims_from_csv((DOCS / "reproduction" / "claims.csv").read_text())
-    assert page(found, committed_tables(), settings_of(FULL)) == (DOCS / "reproduction.md").read_text()
+    settings = dict(list(csv.reader((DOCS / "reproduction" / "settings.csv").open(encoding="utf-8", newline="")))[1:])
+    assert {**settings, "scale": FULL.name} == settings_of(FULL)
+    assert page(found, committed_tables(), settings) == (DOCS / "reproduction.md").read_text()
 
 
 def test_the_committed_claims_follow_from_the_committed_figures():
@@ -240,9 +243,10 @@ def test_every_number_of_the_page_stands_in_a_committed_csv():
     assert {number for number in numbers if number not in known} <= {"1"}  # "Algorithm 1"
 
 
-def test_a_quick_run_is_labelled_and_a_full_one_is_not():
+def test_a_quick_run_is_labelled_and_so_is_a_mixed_one_and_a_full_one_is_not():
     assert "**A quick run**" in page([], {}, settings_of(QUICK))
-    assert "**A quick run**" not in page([], {}, settings_of(FULL))
+    assert "**Of more than one run**" in page([], {}, settings_of(FULL) | {"scale": MIXED})
+    assert "> **" not in page([], {}, settings_of(FULL))
 
 
 def test_links_of_the_page_lead_to_files_that_the_run_has_written():

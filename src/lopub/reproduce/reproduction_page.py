@@ -15,7 +15,7 @@ SCALE = "scale"
 FOLDER = "reproduction"
 """Where csv files and pictures lie, beside the page."""
 HEAD = """# The paper's evaluation, reproduced
-{quick}
+{note}
 Made by `lopub reproduce` from the csv files in [{folder}]({folder}): every number here stands in one of them. The paper is
 "LoPub: High-Dimensional Crowdsourced Data Publication with Local Differential Privacy". `EM_JD`, `Lasso_JD` and
 `Lasso+EM_JD` are its algorithms as it gives them, with its mistakes mended (a bit that agrees with a candidate's filter
@@ -37,6 +37,14 @@ QUICK_NOTE = """
 > **A quick run**: a small part of everything, with few sets and seeds. Its verdicts are not to be quoted; they need a run
 > without `--quick`.
 """
+MIXED = "mixed"
+MIXED_NOTE = """
+> **Of more than one run**: all that is new here was measured after the rest and added, on a machine that was busy with other
+> work. Of times, compare only those of one table and one estimator. `shrunk` and `calibrated` are those of an earlier estimator
+> on Adult, TPC-E and Retail; of NLTCS only joints and pruning were run.
+"""
+NOTES = {QUICK.name: QUICK_NOTE, MIXED: MIXED_NOTE}
+"""What a page says above everything else, by the scale of its run; nothing of a full one in one piece."""
 SECTIONS = {
     estimation.NAME: (
         "Joints of k attributes",
@@ -77,8 +85,8 @@ SECTIONS = {
 
 def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -> str:
     """Markdown; figures that were not run are left out. settings: how the run was made, by what it is about."""
-    quick = QUICK_NOTE if settings.get(SCALE) == QUICK.name else ""
-    parts = [HEAD.format(folder=FOLDER, quick=quick), *_sides(claims), _claims_table(claims), _settings(settings), _errata()]
+    note = NOTES.get(settings.get(SCALE, ""), "")
+    parts = [HEAD.format(folder=FOLDER, note=note), *_sides(claims), _claims_table(claims), _settings(settings), _errata()]
     for experiment, own in groupby(figures(), key=lambda figure: figure.experiment):
         shown = [figure for figure in own if tables.get(figure.name)]
         if shown:

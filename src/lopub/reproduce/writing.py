@@ -73,7 +73,7 @@ def settings_of(scale: Scale) -> dict[str, str]:
         "samples": "records drawn without replacement, anew for each seed: half of Retail and NLTCS, a tenth of Adult and TPC-E;"
         " dependences and pruning on all of Retail and NLTCS; classifiers are tested on as many other records",
         "alpha of Lasso": "the universal threshold, s sqrt(2 ln cells) times the length of a column over the number of bits;"
-        " the paper names none, its authors' code takes scikit-learn's cross-validation",
+        " the paper names none, its authors' code (Get_Rappor.py) takes 0.5 everywhere",
         "convergence gap": f"{PAPER_TOLERANCE}; by the paper's rule most sets of Adult end after one step at k = 3 and f = 0.9",
         "classifiers": f"a linear SVM on indicators and a forest of {N_TREES} trees; the authors: SVC() and the default forest",
         "cliques of the paper's way": f"at most {PAPER_CELLS} cells, without which it does not end",

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
-os.environ["NUMBA_DISABLE_JIT"] = "1"  # what is watched cannot be compiled
+if __name__ == "__main__":  # not where a test run merely looks for examples in this file
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # what is watched cannot be compiled
 
 READERS = [
     *(

@@ -5,6 +5,7 @@ import pytest
 
 import fakes
 from load import FULL, note_figures
+from lopub import CampaignRequest, Domain, IntegerRange, Terms, make_campaign
 from lopub.collection.counts import count
 from lopub.forecast.alarms import COVERAGE, DRIFT, FALSE_ALARMS, ONES, REPEATS, SHARES, Alarm, alarms_of
 from lopub.laws.base import bulk_of
@@ -58,7 +59,7 @@ def test_the_likeliest_output_is_not_met_more_often_than_its_chance(design: str)
     batch = fakes.liars(target, 30_000, seed=3)
     for number in range(min(3, len(batch.views))):
         rows = batch.rows_of(number)
-        likeliest = np.prod([bulk_of(target.mechanism).likeliest(channel) for channel in batch.channels(number)])
+        likeliest = np.exp(sum(bulk_of(target.mechanism).log_likeliest(channel) for channel in batch.channels(number)))
         most = np.unique(batch.payloads.matrix(rows), axis=0, return_counts=True)[1].max()
         expected = len(rows) * likeliest
         assert most <= expected + 10 * np.sqrt(expected) + 10
@@ -85,6 +86,17 @@ def test_the_number_of_ones_follows_its_law(design: str):
 def test_where_ones_say_nothing_there_is_no_law_of_them(design: str):
     target = fakes.campaign(design)
     assert bulk_of(target.mechanism).ones_chances(target.channels((0, 1))[0]) is None
+
+
+@pytest.mark.parametrize("sizes", [(40, 40, 3), (1500,)])
+def test_large_domains_have_outputs_too_unlikely_for_a_float_and_are_looked_at_all_the_same(sizes: tuple[int, ...]):
+    domain = Domain(tuple(IntegerRange(name=f"q{i}", minimum=0, maximum=size - 1) for i, size in enumerate(sizes)))
+    target = make_campaign(domain, Terms(name="large"), CampaignRequest(epsilon=1, mechanism="subset"))
+    batch = fakes.honest(target, 400, seed=9)
+    assert min(bulk_of(target.mechanism).log_likeliest(channel) for channel in batch.channels(0)) < np.log(np.finfo(float).tiny)
+    assert alarms_of(batch) == ()
+    copied = fakes.ReportBatch.concatenated([batch, fakes.copies(target, 40, seed=10)])
+    assert [each.kind for each in alarms_of(copied)] == [REPEATS]
 
 
 def test_drift_between_days_is_a_notice():

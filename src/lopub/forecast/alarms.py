@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtri
+from scipy.special import ndtri
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.forecast.coverage import odd_coverage, relative_entropy
 from lopub.laws.base import bulk_of
-from lopub.laws.outputs import Chances
+from lopub.laws.outputs import Chances, log_ways
 
 FALSE_ALARMS = 0.01
 """The chance that any alarm comes though all reports are honest."""
@@ -30,8 +30,6 @@ SHARES = {COVERAGE: 0.4, ONES: 0.3, REPEATS: 0.3}
 """How the chance is shared among the alarms."""
 POOLED_TAILS = 20
 """Tails of all views together, each half as likely as the one before."""
-TINY = 1e-300
-"""Below which a chance is not told from none."""
 FEWEST_FOR_DRIFT = 100
 """Reports of a view in each half of the days, below which it is not looked at."""
 
@@ -164,32 +162,33 @@ class _Alike:
     n: int
     n_alike: int
     n_commonest: int
-    likeliest: float
+    log_likeliest: float
     n_cells: int
 
     @property
     def expected(self) -> float:
         """Given all that came before, a report is like one of i earlier ones with a chance of at most i times the likeliest."""
-        return float(np.minimum(self.likeliest * np.arange(self.n), 1.0).sum())
+        log_chances = self.log_likeliest + np.log(np.arange(1, self.n))
+        return float(np.exp(np.minimum(log_chances, 0.0)).sum())
 
     @property
     def oddness(self) -> float:
         """Minus the logarithm of C(n, c) m^(c - 1) K, above which no output comes c times: m is the chance of the likeliest, and
         K, the number of cells, is at least the sum of all outputs' chances, each for the answer that favours it most."""
-        ways = float(gammaln(self.n + 1) - gammaln(self.n_commonest + 1) - gammaln(self.n - self.n_commonest + 1))
-        return -(ways + (self.n_commonest - 1) * math.log(self.likeliest) + math.log(self.n_cells))
+        ways = log_ways(self.n, self.n_commonest)
+        return -(ways + (self.n_commonest - 1) * self.log_likeliest + math.log(self.n_cells))
 
 
 def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
     """One output too often; or too many reports that are like another, in the views where that is least likely, however many."""
-    views = sorted(_alike(batch), key=lambda view: view.likeliest)
+    views = sorted(_alike(batch), key=lambda view: view.log_likeliest)
     if not views:
         return
     limit = math.log(2 * len(views) / alpha)
     commonest = max(views, key=lambda view: view.oddness)
     if commonest.oddness > limit:
         names = tuple(batch.campaign.domain.names[position] for position in commonest.view)
-        usual = commonest.n * commonest.likeliest
+        usual = commonest.n * math.exp(commonest.log_likeliest)
         yield Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names)
         return
     alike = np.cumsum([view.n_alike for view in views])
@@ -206,9 +205,9 @@ def _alike(batch: ReportBatch) -> Iterator[_Alike]:
         rows, channels = batch.rows_of(number), batch.channels(number)
         if len(rows) > 1:
             counts = _multiplicities(batch.payloads.matrix(rows))
-            likeliest = max(math.prod(bulk.likeliest(channel) for channel in channels), TINY)
+            log_likeliest = sum(bulk.log_likeliest(channel) for channel in channels)
             n_cells = math.prod(channel.n_candidates for channel in channels)
-            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), likeliest, n_cells)
+            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), log_likeliest, n_cells)
 
 
 def _multiplicities(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:

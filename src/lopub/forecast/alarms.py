@@ -28,6 +28,8 @@ FALSE_ALARMS = 0.01
 COVERAGE, ONES, REPEATS, DRIFT = "coverage", "ones", "repeats", "drift"
 SHARES = {COVERAGE: 0.4, ONES: 0.3, REPEATS: 0.3}
 """How the chance is shared among the alarms."""
+MADE, NO_REPORTS, ROUNDS = "made", "not made: counts alone were read", "not made: devices may have sent several of the reports"
+"""What became of a check."""
 POOLED_TAILS = 20
 """Tails of all views together, each half as likely as the one before."""
 FEWEST_FOR_DRIFT = 100
@@ -73,8 +75,15 @@ class Alarm:
         return cls(kind=kind, observed=observed, expected=expected, attributes=names, is_notice=is_notice)
 
 
+def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
+    """Of every kind, whether `alarms_of` looks for it, and why not. Counts tell coverage alone."""
+    if isinstance(data, Counts):
+        return dict.fromkeys((COVERAGE, ONES, REPEATS, DRIFT), NO_REPORTS) | {COVERAGE: MADE}
+    return dict.fromkeys((COVERAGE, ONES, REPEATS, DRIFT), ROUNDS if _spans_rounds(data) else MADE) | {COVERAGE: MADE}
+
+
 def alarms_of(data: ReportBatch | Counts) -> tuple[Alarm, ...]:
-    """The alarms, at most one of each kind, and then the notices. Counts tell coverage alone."""
+    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for."""
     found = [*_coverage(data, FALSE_ALARMS * SHARES[COVERAGE])]
     if isinstance(data, ReportBatch) and not _spans_rounds(data):
         found += [*_ones(data, FALSE_ALARMS * SHARES[ONES]), *_repeats(data, FALSE_ALARMS * SHARES[REPEATS]), *_drift(data)]

@@ -1,13 +1,18 @@
 """Alarms come when there are fakes, and hardly ever when there are none."""
 
+from dataclasses import replace
+from datetime import date
+
 import numpy as np
 import pytest
 
 import fakes
 from load import FULL, note_figures
-from lopub import CampaignRequest, Domain, IntegerRange, Terms, make_campaign
+from lopub import CampaignRequest, Domain, IntegerRange, Listed, Terms, make_campaign
 from lopub.collection.counts import count
-from lopub.forecast.alarms import COVERAGE, DRIFT, FALSE_ALARMS, ONES, REPEATS, SHARES, Alarm, alarms_of
+from lopub.contract.schedule import Repeat, Schedule
+from lopub.forecast.alarms import COVERAGE, DRIFT, FALSE_ALARMS, MADE, ONES, REPEATS, ROUNDS, SHARES, Alarm, alarms_of, checks_of
+from lopub.forecast.coverage import odd_coverage
 from lopub.laws.base import bulk_of
 
 N_HONEST = 1000 if FULL else 24
@@ -107,6 +112,28 @@ def test_drift_between_days_is_a_notice():
     assert [(each.kind, each.is_notice) for each in alarms_of(batch)] == [(DRIFT, True)]
     calm = fakes.replaced_slots(fakes.honest(target, 16_000, seed=7), slots)
     assert alarms_of(calm) == ()
+
+
+@pytest.mark.parametrize("mode", ["sampled", "permanent"])
+def test_views_that_devices_keep_are_not_taken_for_fakes(mode: str):
+    """The same 50 devices in 20 rounds: where they keep their view, 50 draws look like 1,000."""
+    repeat = Repeat(every_days=1, rounds=20, take_part=20, mode=mode)
+    terms = Terms(name="rounds", min_reports=200, schedule=Schedule.in_rounds(date(2026, 1, 5), repeat))
+    names = fakes.DOMAIN.names
+    view = Listed.of(fakes.DOMAIN, [(names[:2], 1), (names[2:], 1)])
+    wish = CampaignRequest(epsilon=2, mechanism="unary", view=view, jointly=False)
+    wish = wish if mode == "sampled" else replace(wish, lifetime_epsilon=5)
+    target = make_campaign(fakes.DOMAIN, terms, wish)
+    many = fakes.honest(target, 200, seed=11)
+    drawn = many[np.tile(np.concatenate([many.rows_of(0)[:32], many.rows_of(1)[:18]]), 20)]
+    one = fakes.replaced_slots(drawn, np.full(1000, 20_458, dtype=np.uint32))
+    all_rounds = fakes.replaced_slots(drawn, np.repeat(np.arange(20_458, 20_478, dtype=np.uint32), 50))
+    assert COVERAGE in [each.kind for each in alarms_of(one)] and checks_of(one)[COVERAGE] == MADE
+    is_looked_for = mode == "sampled"
+    assert [each.kind for each in alarms_of(all_rounds)] == [COVERAGE] * is_looked_for
+    assert bool(odd_coverage(all_rounds)) == is_looked_for
+    assert checks_of(all_rounds)[COVERAGE] == (MADE if is_looked_for else ROUNDS)
+    assert [checks_of(all_rounds)[kind] for kind in (ONES, REPEATS, DRIFT)] == [ROUNDS] * 3
 
 
 def test_counts_tell_coverage_alone():

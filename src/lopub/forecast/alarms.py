@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
-from lopub.forecast.coverage import odd_coverage, relative_entropy
+from lopub.forecast.coverage import keeps_views, odd_coverage, relative_entropy, spans_rounds
 from lopub.laws.base import bulk_of
 from lopub.laws.outputs import Chances, log_ways
 
@@ -77,22 +77,16 @@ class Alarm:
 
 def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
     """Of every kind, whether `alarms_of` looks for it, and why not. Counts tell coverage alone."""
-    if isinstance(data, Counts):
-        return dict.fromkeys((COVERAGE, ONES, REPEATS, DRIFT), NO_REPORTS) | {COVERAGE: MADE}
-    return dict.fromkeys((COVERAGE, ONES, REPEATS, DRIFT), ROUNDS if _spans_rounds(data) else MADE) | {COVERAGE: MADE}
+    of_others = NO_REPORTS if isinstance(data, Counts) else ROUNDS if spans_rounds(data) else MADE
+    return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys((ONES, REPEATS, DRIFT), of_others)
 
 
 def alarms_of(data: ReportBatch | Counts) -> tuple[Alarm, ...]:
     """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for."""
     found = [*_coverage(data, FALSE_ALARMS * SHARES[COVERAGE])]
-    if isinstance(data, ReportBatch) and not _spans_rounds(data):
+    if isinstance(data, ReportBatch) and not spans_rounds(data):
         found += [*_ones(data, FALSE_ALARMS * SHARES[ONES]), *_repeats(data, FALSE_ALARMS * SHARES[REPEATS]), *_drift(data)]
     return tuple(found)
-
-
-def _spans_rounds(batch: ReportBatch) -> bool:
-    """Whether one device may have sent several of the reports, which are then not independent."""
-    return batch.campaign.terms.repeat is not None and len(np.unique(batch.slots)) > 1
 
 
 def _coverage(data: ReportBatch | Counts, alpha: float) -> Iterator[Alarm]:

@@ -11,7 +11,21 @@ from load import FULL, note_figures
 from lopub import CampaignRequest, Domain, IntegerRange, Listed, Terms, make_campaign
 from lopub.collection.counts import count
 from lopub.contract.schedule import Repeat, Schedule
-from lopub.forecast.alarms import COVERAGE, DRIFT, FALSE_ALARMS, MADE, ONES, REPEATS, ROUNDS, SHARES, Alarm, alarms_of, checks_of
+from lopub.forecast.alarms import (
+    COVERAGE,
+    DRIFT,
+    FALSE_ALARMS,
+    MADE,
+    ONES,
+    REPEATS,
+    ROUNDS,
+    SHARES,
+    Alarm,
+    _bit_sums,
+    _largest_change,
+    alarms_of,
+    checks_of,
+)
 from lopub.forecast.coverage import odd_coverage
 from lopub.laws.base import bulk_of
 
@@ -112,6 +126,22 @@ def test_drift_between_days_is_a_notice():
     assert [(each.kind, each.is_notice) for each in alarms_of(batch)] == [(DRIFT, True)]
     calm = fakes.replaced_slots(fakes.honest(target, 16_000, seed=7), slots)
     assert alarms_of(calm) == ()
+
+
+def test_rare_bits_of_a_small_half_are_no_drift():
+    """The normal law does not hold for them: 8 ones of 150 where 1 % is usual. Bits that are common enough are looked at."""
+    early, late = np.array([130, 6500]), np.array([8, 75])
+    assert _largest_change(early, late, 13_000, 150) == (pytest.approx(0.0, abs=0.1), 1)
+    assert _largest_change(early, np.array([8, 150]), 13_000, 150)[0] > 10
+    assert _largest_change(early[:1], late[:1], 13_000, 150) == (0.0, 0)
+
+
+def test_bits_are_added_up_in_blocks(monkeypatch: pytest.MonkeyPatch):
+    batch = fakes.honest(fakes.campaign("unary, sample:2, separately"), 2_000, seed=12)
+    rows = batch.rows_of(0)
+    monkeypatch.setattr("lopub.forecast.alarms.BLOCK", 7)
+    expected = np.unpackbits(batch.payloads.matrix(rows), axis=1).sum(axis=0)
+    assert len(rows) > 14 and _bit_sums(batch, rows).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("mode", ["sampled", "permanent"])

@@ -11,6 +11,7 @@ Drift between days is a notice and not an alarm: real populations drift.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.special import ndtri
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
+from lopub.contract.mechanism import Channel, Mechanism
 from lopub.forecast.coverage import keeps_views, odd_coverage, relative_entropy, spans_rounds
 from lopub.laws.base import bulk_of
 from lopub.laws.outputs import Chances, log_ways
@@ -34,6 +36,10 @@ POOLED_TAILS = 20
 """Tails of all views together, each half as likely as the one before."""
 FEWEST_FOR_DRIFT = 100
 """Reports of a view in each half of the days, below which it is not looked at."""
+FEWEST_ONES = 10
+"""Ones, and zeros, of a bit that are expected in each half, below which it is not looked at."""
+BLOCK = 4096
+"""Reports whose bits are unpacked at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,18 +146,24 @@ def _ones(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
 
 def _groups(batch: ReportBatch) -> Iterator[tuple[Chances, NDArray[np.int64]]]:
     """The law of the number of ones, and the numbers that came, of all views that share one law."""
-    bulk, groups = bulk_of(batch.campaign.mechanism), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
+    law_of, groups = cache(_ones_law), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
     for number in range(len(batch.views)):
-        rows = batch.rows_of(number)
-        blocks = [bulk.ones_chances(channel) for channel in batch.channels(number)]
-        if len(rows) and all(block is not None for block in blocks):
-            chances = np.ones(1)
-            for block in blocks:
-                chances = np.convolve(chances, block) if block is not None else chances
+        rows, channels = batch.rows_of(number), tuple(sorted(batch.channels(number), key=hash))  # their order does not matter
+        if len(rows) and (law := law_of(batch.campaign.mechanism, channels)) is not None:
             ones = np.bitwise_count(batch.payloads.matrix(rows)).sum(axis=1, dtype=np.int64)
-            groups.setdefault(np.round(chances, 12).tobytes(), (chances, []))[1].append(ones)
+            groups.setdefault(law[0], (law[1], []))[1].append(ones)
     for chances, parts in groups.values():
         yield chances, np.concatenate(parts)
+
+
+def _ones_law(mechanism: Mechanism, channels: tuple[Channel, ...]) -> tuple[bytes, Chances] | None:
+    """The law of the ones of all blocks together, after bytes that are the same for the same law; None where one has none."""
+    chances: Chances = np.ones(1)
+    for channel in channels:
+        if (block := bulk_of(mechanism).ones_chances(channel)) is None:
+            return None
+        chances = np.convolve(chances, block)
+    return np.round(chances, 12).tobytes(), chances
 
 
 # ---- how many alike
@@ -203,12 +215,12 @@ def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
 
 
 def _alike(batch: ReportBatch) -> Iterator[_Alike]:
-    bulk = bulk_of(batch.campaign.mechanism)
+    log_likeliest_of = cache(bulk_of(batch.campaign.mechanism).log_likeliest)
     for number, view in enumerate(batch.views):
         rows, channels = batch.rows_of(number), batch.channels(number)
         if len(rows) > 1:
             counts = _multiplicities(batch.payloads.matrix(rows))
-            log_likeliest = sum(bulk.log_likeliest(channel) for channel in channels)
+            log_likeliest = sum(log_likeliest_of(channel) for channel in channels)
             n_cells = math.prod(channel.n_candidates for channel in channels)
             yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), log_likeliest, n_cells)
 
@@ -239,19 +251,28 @@ def _drift(batch: ReportBatch) -> Iterator[Alarm]:
         rows = batch.rows_of(number)
         late = is_late[rows]
         if min(late.sum(), (~late).sum()) >= FEWEST_FOR_DRIFT:
-            bits = np.unpackbits(batch.payloads.matrix(rows), axis=1)
-            n_tests += bits.shape[1]
-            found.append((_largest_change(bits[~late], bits[late]), number))
-    if found and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
+            early, later = (_bit_sums(batch, rows[half]) for half in (~late, late))
+            change, n_tested = _largest_change(early, later, int((~late).sum()), int(late.sum()))
+            n_tests += n_tested
+            found.append((change, number))
+    if n_tests and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
         names = tuple(batch.campaign.domain.names[position] for position in batch.views[most[1]])
         n = len(batch.rows_of(most[1]))
         yield Alarm(kind=DRIFT, observed=n, expected=float(n), attributes=names, is_notice=True)
 
 
-def _largest_change(early: NDArray[np.uint8], late: NDArray[np.uint8]) -> float:
-    """The largest difference of two shares, in its standard deviations."""
-    n, m = len(early), len(late)
-    pooled = (early.sum(axis=0) + late.sum(axis=0)) / (n + m)
-    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    change = np.abs(early.mean(axis=0) - late.mean(axis=0))
-    return float(np.divide(change, spread, out=np.zeros_like(change), where=spread > 0).max())
+def _bit_sums(batch: ReportBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of these reports have each bit, from a block of them at a time. shape (n_bits,)."""
+    blocks = (batch.payloads.matrix(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK))
+    sums: NDArray[np.int64] = sum(np.unpackbits(block, axis=1).sum(axis=0, dtype=np.int64) for block in blocks)
+    return sums
+
+
+def _largest_change(early: NDArray[np.int64], late: NDArray[np.int64], n: int, m: int) -> tuple[float, int]:
+    """The largest difference of two shares, of n and m reports, in its standard deviations; and of how many. Bits that are so
+    rare, or so common, that the normal law does not hold in the smaller half are left out."""
+    pooled = (early + late) / (n + m)
+    is_tested = min(n, m) * np.minimum(pooled, 1 - pooled) >= FEWEST_ONES
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))[is_tested]
+    change = np.abs(early / n - late / m)[is_tested]
+    return float((change / spread).max(initial=0.0)), int(is_tested.sum())

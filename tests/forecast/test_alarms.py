@@ -172,12 +172,22 @@ def test_counts_tell_coverage_alone():
     assert [each.kind for each in found] == [COVERAGE]
 
 
+def test_of_repeats_the_largest_excess_is_told():
+    """Two reports that are the same are all but impossible here, but hundreds of copies are the news."""
+    batch = fakes.mixed(fakes.campaign("subset, sample:2, jointly"), "copies", 4_000, 0.1, seed=1)
+    (alarm,) = alarms_of(batch)
+    assert alarm.kind == REPEATS and alarm.attributes == () and alarm.observed > 100
+    batch = fakes.mixed(fakes.campaign("subset, sample:2, jointly"), "one payload", 4_000, 0.1, seed=1)
+    (alarm,) = [each for each in alarms_of(batch) if each.kind == REPEATS]
+    assert alarm.observed > 350
+
+
 def test_an_alarm_says_what_it_saw():
     assert Alarm(kind=COVERAGE, observed=1200, expected=400.2, attributes=("a", "b")).sentence == (
         "1,200 reports cover a and b, where the campaign's draw gives about 400"
     )
     assert Alarm(kind=REPEATS, observed=12, expected=0.2).sentence == (
-        "12 reports repeat the noisy answers of another one, where chance gives 0 at most"
+        "12 reports repeat the noisy answers of another one, where at most 0 are expected by chance"
     )
     assert Alarm(kind=ONES, observed=12, expected=0.2).to_json() == {
         "kind": "ones",

@@ -63,9 +63,9 @@ class Alarm:
         if self.kind == ONES:
             return f"{n} reports have a number of ones that the noise gives to about {usual}"
         if self.kind == REPEATS and names:
-            return f"{n} reports about {names} are the same to the last bit, where chance gives {usual} at most"
+            return f"{n} reports about {names} are the same to the last bit, where at most {usual} are expected by chance"
         if self.kind == REPEATS:
-            return f"{n} reports repeat the noisy answers of another one, where chance gives {usual} at most"
+            return f"{n} reports repeat the noisy answers of another one, where at most {usual} are expected by chance"
         return f"reports about {names} differ between the first and the second half of the days by more than chance"
 
     def to_json(self) -> dict[str, object]:
@@ -195,23 +195,25 @@ class _Alike:
 
 
 def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
-    """One output too often; or too many reports that are like another, in the views where that is least likely, however many."""
+    """One output too often; or too many reports that are like another, in the views where that is least likely, however many.
+    Where both are, the one with more reports beyond what is expected is told."""
     views = sorted(_alike(batch), key=lambda view: view.log_likeliest)
     if not views:
         return
-    limit = math.log(2 * len(views) / alpha)
+    limit, found = math.log(2 * len(views) / alpha), list[Alarm]()
     commonest = max(views, key=lambda view: view.oddness)
     if commonest.oddness > limit:
         names = tuple(batch.campaign.domain.names[position] for position in commonest.view)
         usual = commonest.n * math.exp(commonest.log_likeliest)
-        yield Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names)
-        return
+        found.append(Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names))
     alike = np.cumsum([view.n_alike for view in views])
     expected = np.cumsum([view.expected for view in views])
-    oddness = [_poisson_oddness(int(n), float(usual)) for n, usual in zip(alike, expected, strict=True)]
-    if max(oddness) > limit:
-        place = oddness.index(max(oddness))
-        yield Alarm(kind=REPEATS, observed=int(alike[place]), expected=float(expected[place]))
+    found += [
+        Alarm(kind=REPEATS, observed=int(n), expected=float(usual))
+        for n, usual in zip(alike, expected, strict=True)
+        if _poisson_oddness(int(n), float(usual)) > limit
+    ]
+    yield from sorted(found, key=lambda alarm: alarm.expected - alarm.observed)[:1]
 
 
 def _alike(batch: ReportBatch) -> Iterator[_Alike]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, exact_decimal, float_up, sampled_up
+from lopub.contract.budget import decimal_up, float_up, sampled_up, share_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -283,9 +283,12 @@ def show(
     More: docs/choosing.md, and docs/theorems.md on samples
     """
     campaign = Campaign.load(path)
-    sampled = None if sample_rate is None else sampled_up(campaign.loss, Fraction(exact_decimal(sample_rate, "--sample-rate")))
+    share = None if sample_rate is None else share_decimal(sample_rate, "--sample-rate")
     if as_json:
-        print_json(described(campaign) | ({} if sampled is None else {"sampled_epsilon": float_up(sampled)}))
+        print_json(
+            described(campaign)
+            | ({} if share is None else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))})
+        )
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
@@ -295,12 +298,20 @@ def show(
     out.print(fields)
     out.print()
     out.print(summary)
-    if sampled is not None:
-        say(
-            f"epsilon {decimal_up(sampled)} for readers of what is published, if each person takes part with probability"
-            f" {sample_rate} by a coin that nobody sees; {decimal_up(campaign.loss)} for the collector, who sees who did"
-        )
+    if share is not None:
+        say(sample_in_words(campaign, share))
     warn_of(campaign)
+
+
+def sample_in_words(campaign: Campaign, share: Decimal) -> str:
+    """What a secret sample leaves to readers, on what conditions, and that it leaves everything to the collector."""
+    once, ever = (", once for all rounds", " of all reports of one device") if campaign.terms.repeat else ("", "")
+    left, whole = decimal_up(sampled_up(campaign.lifetime_loss, share)), decimal_up(campaign.lifetime_loss)
+    return (
+        f"epsilon {left}{ever} for readers of what is published, if those who send are a share of {share} of the people, drawn at"
+        f" random and in secret{once}: the size of the sample may be known, who is in it may not; {whole} for the collector, as"
+        " without a sample, because it sees who sent"
+    )
 
 
 @app.command()

@@ -470,7 +470,7 @@ def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has
 OTHERS = [
     *(("--round", "2026-11"), ("--structure", "paper"), ("--method", "em"), ("--phi", "0.1"), ("--prune", "dependence")),
     *(("--most-cells", "9"), ("--rows", "9"), ("--copies", "2"), ("--numbers", "draw"), ("--margin", "x.csv"), ("--seed", "0")),
-    ("--no-counts",),
+    *(("--prune-by", "entropy"), ("--stop", "paper"), ("--no-counts",)),
 ]
 
 

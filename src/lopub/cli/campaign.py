@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure
+from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure, sample_in_words
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.options import (
     OUTPUT,
@@ -285,10 +284,8 @@ def show(
     campaign = Campaign.load(path)
     share = None if sample_rate is None else share_decimal(sample_rate, "--sample-rate")
     if as_json:
-        print_json(
-            described(campaign)
-            | ({} if share is None else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))})
-        )
+        sampled = {} if share is None else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))}
+        print_json(described(campaign) | sampled)
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
@@ -301,17 +298,6 @@ def show(
     if share is not None:
         say(sample_in_words(campaign, share))
     warn_of(campaign)
-
-
-def sample_in_words(campaign: Campaign, share: Decimal) -> str:
-    """What a secret sample leaves to readers, on what conditions, and that it leaves everything to the collector."""
-    once, ever = (", once for all rounds", " of all reports of one device") if campaign.terms.repeat else ("", "")
-    left, whole = decimal_up(sampled_up(campaign.lifetime_loss, share)), decimal_up(campaign.lifetime_loss)
-    return (
-        f"epsilon {left}{ever} for readers of what is published, if those who send are a share of {share} of the people, drawn at"
-        f" random and in secret{once}: the size of the sample may be known, who is in it may not; {whole} for the collector, as"
-        " without a sample, because it sees who sent"
-    )
 
 
 @app.command()

@@ -246,11 +246,11 @@ def stopping(method: str, stop: str | None) -> Estimator:
     estimator = estimator_of(method)
     if stop is None:
         return estimator
-    if not isinstance(estimator, _Climbing):
-        raise DomainError(f"stop is a choice of methods em and hybrid, not of {method}")
     rules: dict[str, expectation.Stop] = {"change": "change", "paper": "paper"}
     if stop not in rules:
         raise DomainError(f"stop must be {' or '.join(rules)}, got {stop!r}")
+    if not isinstance(estimator, _Climbing):
+        raise DomainError(f"stop is a choice of methods em and hybrid, not of {method}")
     return replace(estimator, stop=rules[stop])
 
 

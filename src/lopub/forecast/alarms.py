@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
@@ -257,7 +257,7 @@ def _drift(batch: ReportBatch) -> Iterator[Alarm]:
             change, n_tested = _largest_change(early, later, int((~late).sum()), int(late.sum()))
             n_tests += n_tested
             found.append((change, number))
-    if n_tests and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
+    if n_tests and (most := max(found))[0] > -NormalDist().inv_cdf(FALSE_ALARMS / n_tests / 2):
         names = tuple(batch.campaign.domain.names[position] for position in batch.views[most[1]])
         n = len(batch.rows_of(most[1]))
         yield Alarm(kind=DRIFT, observed=n, expected=float(n), attributes=names, is_notice=True)

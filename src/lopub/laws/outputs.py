@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, xlog1py, xlogy
 
 from lopub.contract.mechanism import Law
 
@@ -37,6 +36,8 @@ def log_ways(n: int, k: int) -> float:
 
 
 def _binomial(n: int, chance: float) -> Chances:
+    from scipy.special import gammaln, xlog1py, xlogy  # not before it is needed: it takes long to load
+
     k = np.arange(n + 1)
     log_chances = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + xlogy(k, chance) + xlog1py(n - k, -chance)
     chances: Chances = np.exp(log_chances)

@@ -49,10 +49,21 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
 
 def test_show_tells_what_a_secret_sample_of_people_leaves_to_readers(campaign: Path):
     shown = lopub("campaign", "show", str(campaign), "--sample-rate", "0.1").stdout
-    assert " for readers of what is published" in shown and "for the collector" in shown
+    for words in ("for readers of what is published", "drawn at random and in secret: the size of the sample may be known"):
+        assert words in shown
+    assert "4.000000 for the collector, as without a sample, because it sees who sent" in shown
     told = json.loads(lopub("campaign", "show", str(campaign), "--sample-rate", "0.1", "--json").stdout)
     assert 1.84 < told["sampled_epsilon"] < 1.86 and told["epsilon"] > 3.99
-    assert "sample_rate must be above 0 and at most 1" in refused(lopub("campaign", "show", str(campaign), "--sample-rate", "2"))
+
+
+@pytest.mark.parametrize("share", ["1e999999", "nan", "inf", "0", "-0.1", "1.5", "some", ""])
+def test_show_refuses_a_share_that_cannot_be_with_one_sentence(campaign: Path, share: str):
+    told = refused(lopub("campaign", "show", campaign, f"--sample-rate={share}"))
+    assert told == f"lopub: --sample-rate must lie above 0 and at most 1, got {share!r}\n"
+
+
+def test_show_takes_a_share_however_small_and_rounds_up(campaign: Path):
+    assert "epsilon 0.000001 for readers" in lopub("campaign", "show", campaign, "--sample-rate", "1e-999999").stdout
 
 
 def test_check_confirms_the_id_that_was_announced(campaign: Path):

@@ -1,6 +1,7 @@
 """A campaign that repeats, as a person and a steward meet it on the command line."""
 
 import json
+import math
 import re
 import time
 from dataclasses import replace
@@ -196,6 +197,21 @@ def draft(tmp_path, mode: str, take_part: int = 2, more: dict[str, object] | Non
     terms = {"name": "weekly", "min_reports": 100, "schedule": {"opens": str(OPENS), "repeat": repeat | (more or {})}}
     (tmp_path / "draft.json").write_text(json.dumps(terms | {"schema": {"fields": fields}}))
     return "draft.json"
+
+
+@pytest.mark.parametrize(
+    ("mode", "wish"), [("sampled", ["--epsilon", "2"]), ("permanent", ["--epsilon", "1", "--lifetime-epsilon", "12"])]
+)
+def test_a_secret_sample_is_of_people_in_all_their_rounds(tmp_path, mode: str, wish: list[str]):
+    """What it leaves to readers is reckoned from everything that a device ever sends, here epsilon 12."""
+    done(lopub("campaign", "make", draft(tmp_path, mode, take_part=6), "-o", "campaign.json", *wish, cwd=tmp_path))
+    command = ("campaign", "show", "campaign.json", "--sample-rate", "0.1")
+    told = json.loads(done(lopub(*command, "--json", cwd=tmp_path)).stdout)
+    left = math.log(1 + 0.1 * (math.exp(12) - 1))
+    assert told["lifetime_epsilon"] == pytest.approx(12) and told["sampled_epsilon"] == pytest.approx(left)
+    shown = done(lopub(*command, cwd=tmp_path)).stdout
+    assert f"epsilon {left:.3f}" in shown and "of all reports of one device for readers" in shown
+    assert "drawn at random and in secret, once for all rounds" in shown and "12.000000 for the collector" in shown
 
 
 def test_a_plan_in_rounds_is_for_the_people_of_a_round(tmp_path):
@@ -454,7 +470,7 @@ def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has
 OTHERS = [
     *(("--round", "2026-11"), ("--structure", "paper"), ("--method", "em"), ("--phi", "0.1"), ("--prune", "dependence")),
     *(("--most-cells", "9"), ("--rows", "9"), ("--copies", "2"), ("--numbers", "draw"), ("--margin", "x.csv"), ("--seed", "0")),
-    ("--no-counts",),
+    *(("--prune-by", "entropy"), ("--stop", "paper"), ("--no-counts",)),
 ]
 
 

@@ -5,12 +5,13 @@ change are tried as they are, all masks with their exact probabilities. Nothing 
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import combinations, product
+from operator import eq
 
 import opendp.prelude as dp
 import pytest
@@ -28,6 +29,7 @@ from lopub.contract.budget import (
     log_up,
     odds_for,
     sampled_up,
+    share_decimal,
     times_up,
     total_up,
 )
@@ -579,24 +581,83 @@ def test_opendp_finds_the_same_epsilon_for_the_papers_filters(flip_probability: 
 
 def test_the_loss_of_a_sample_is_never_rounded_down():
     with localcontext(prec=1200):
-        for loss, rate in product(map(Decimal, ("0.001", "4", "131.9", "900")), (Fraction(1, 1000), Fraction(2, 3), Fraction(1))):
-            true = (1 + Decimal(rate.numerator) / Decimal(rate.denominator) * (loss.exp() - 1)).ln()
-            assert true <= sampled_up(loss, rate) <= true * (1 + Decimal("1e-100"))
+        for loss, share in product(map(Decimal, ("0.001", "4", "131.9", "900")), map(Decimal, ("0.001", "0." + 150 * "6", "1"))):
+            true = loss if share == 1 else (1 + share * (loss.exp() - 1)).ln()
+            assert true <= sampled_up(loss, share) <= true * (1 + Decimal("1e-100"))
 
 
-def test_the_bound_of_a_sample_is_that_of_the_worst_outcome():
-    """Exactly: over all outcomes of a mechanism for a person who takes part, and of one for who does not, within e^epsilon."""
-    ratio, rate, worst = Fraction(5), Fraction(1, 4), Fraction(0)
-    for chance in (Fraction(n, 20) for n in range(1, 21)):
-        for other in (Fraction(n, 20) for n in range(1, 21)):
-            for away in (Fraction(n, 20) for n in range(1, 21)):
-                pairs = ((chance, other), (chance, away), (away, chance), (other, away), (away, other), (other, chance))
-                if all(one <= ratio * two for one, two in pairs):
-                    worst = max(worst, (rate * chance + (1 - rate) * away) / (rate * other + (1 - rate) * away))
-    assert worst == 1 + rate * (ratio - 1)
+def test_the_loss_of_a_sample_is_told_beyond_all_exponents():
+    huge, tiny = Decimal(10**8), Decimal("1e-999999999")
+    assert huge - 1 < sampled_up(huge, Decimal("0.5")) < huge == sampled_up(huge, Decimal(1))
+    assert 0 < sampled_up(Decimal(4), tiny) < Decimal("1e-100")
 
 
-@pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1), Fraction(3, 2)])
-def test_a_share_of_people_that_cannot_be_is_refused(rate: Fraction):
-    with pytest.raises(CampaignError, match="sample_rate must be above 0 and at most 1"):
-        sampled_up(Decimal(1), rate)
+Outcomes = dict[tuple[int, ...], Fraction]
+
+
+def reports_of(answers: tuple[int, ...], odds: Fraction, n_candidates: int) -> Outcomes:
+    """The chance of every multiset of reports of these people, by randomized response."""
+    chances: Outcomes = {}
+    for reports in product(range(n_candidates), repeat=len(answers)):
+        kept = sum(map(eq, reports, answers))
+        outcome = tuple(sorted(reports))
+        chances[outcome] = chances.get(outcome, Fraction(0)) + odds**kept / (odds + n_candidates - 1) ** len(answers)
+    return chances
+
+
+def mixed(parts: list[tuple[Fraction, Outcomes]]) -> Outcomes:
+    """The chances where each of these happens as often as said."""
+    total: Outcomes = {}
+    for weight, chances in parts:
+        for outcome, chance in chances.items():
+            total[outcome] = total.get(outcome, Fraction(0)) + weight * chance
+    return total
+
+
+def worst_ratio(published: Callable[[tuple[int, ...]], Outcomes], n_people: int, n_candidates: int) -> Fraction:
+    """The largest ratio of an outcome's chances between two tables that differ in the first person's record."""
+    worst = Fraction(0)
+    for others in product(range(n_candidates), repeat=n_people - 1):
+        tables = [published((answer, *others)) for answer in range(n_candidates)]
+        worst = max(worst, *(one[outcome] / two[outcome] for one in tables for two in tables for outcome in one))
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("n_people", "n_sampled", "n_candidates"), [(2, 1, 2), (4, 1, 3), (4, 2, 2), (4, 3, 2), (5, 2, 2), (3, 3, 2)]
+)
+@pytest.mark.parametrize("odds", [Fraction(3, 2), Fraction(55)])
+def test_a_secret_sample_of_known_size_leaves_what_is_proven(n_people: int, n_sampled: int, n_candidates: int, odds: Fraction):
+    """Exactly, and no less: every table, every sample, every outcome of a sample of n of N people."""
+
+    def published(table: tuple[int, ...]) -> Outcomes:
+        samples = list(combinations(table, n_sampled))
+        return mixed([(Fraction(1, len(samples)), reports_of(sample, odds, n_candidates)) for sample in samples])
+
+    assert worst_ratio(published, n_people, n_candidates) == 1 + Fraction(n_sampled, n_people) * (odds - 1)
+
+
+def test_coins_leave_the_whole_loss_where_the_number_of_reports_is_told():
+    """Everybody may happen to take part, and then nobody is hidden; given the number, it is a sample of that size."""
+    odds, rate, n_people = Fraction(55), Fraction(1, 10), 3
+
+    def published(table: tuple[int, ...]) -> Outcomes:
+        samples = [sample for n in range(n_people + 1) for sample in combinations(table, n)]
+        chance = [rate ** len(sample) * (1 - rate) ** (n_people - len(sample)) for sample in samples]
+        return mixed([(weight, reports_of(sample, odds, 2)) for weight, sample in zip(chance, samples, strict=True)])
+
+    assert worst_ratio(published, n_people, 2) == odds > 1 + rate * (odds - 1)
+    for n in range(n_people + 1):
+
+        def given(table: tuple[int, ...], n: int = n) -> Outcomes:
+            return {outcome: chance for outcome, chance in published(table).items() if len(outcome) == n}
+
+        assert worst_ratio(given, n_people, 2) == 1 + Fraction(n, n_people) * (odds - 1)
+
+
+@pytest.mark.parametrize(
+    "share", ["0", "-0.1", "1.5", "1e999999", "1e99999999999999999999", "nan", "snan", "inf", "-inf", "some", ""]
+)
+def test_a_share_of_people_that_cannot_be_is_refused(share: str):
+    with pytest.raises(CampaignError, match=f"^--sample-rate must lie above 0 and at most 1, got '{share}'$"):
+        share_decimal(share, "--sample-rate")

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure
+from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure, sample_in_words
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.options import (
     OUTPUT,
@@ -28,7 +27,7 @@ from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, exact_decimal, float_up, sampled_up
+from lopub.contract.budget import decimal_up, float_up, sampled_up, share_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -283,9 +282,10 @@ def show(
     More: docs/choosing.md, and docs/theorems.md on samples
     """
     campaign = Campaign.load(path)
-    sampled = None if sample_rate is None else sampled_up(campaign.loss, Fraction(exact_decimal(sample_rate, "--sample-rate")))
+    share = None if sample_rate is None else share_decimal(sample_rate, "--sample-rate")
     if as_json:
-        print_json(described(campaign) | ({} if sampled is None else {"sampled_epsilon": float_up(sampled)}))
+        sampled = {} if share is None else {"sampled_epsilon": float_up(sampled_up(campaign.lifetime_loss, share))}
+        print_json(described(campaign) | sampled)
         return
     wanted = languages_wanted(language)
     wording = Wording.of(campaign, wanted)
@@ -295,11 +295,8 @@ def show(
     out.print(fields)
     out.print()
     out.print(summary)
-    if sampled is not None:
-        say(
-            f"epsilon {decimal_up(sampled)} for readers of what is published, if each person takes part with probability"
-            f" {sample_rate} by a coin that nobody sees; {decimal_up(campaign.loss)} for the collector, who sees who did"
-        )
+    if share is not None:
+        say(sample_in_words(campaign, share))
     warn_of(campaign)
 
 

@@ -1,8 +1,8 @@
-"""What a steward may expect of a campaign: its errors, and what fakes can do, each in one line."""
+"""What a steward may expect of a campaign: its errors, what fakes can do, and what a sample hides, each in one line."""
 
 from decimal import Decimal
 
-from lopub.contract.budget import decimal_up
+from lopub.contract.budget import decimal_up, sampled_up
 from lopub.contract.campaign import Campaign
 from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.outlook import outlook_of
@@ -13,7 +13,7 @@ REFERENCE_PEOPLE = 10_000
 NEAR = Decimal("0.98")
 """Of the epsilon that was asked for: what is below it is told."""
 
-__all__ = ["CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "expected_error", "exposure"]
+__all__ = ["CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "expected_error", "exposure", "sample_in_words"]
 
 
 def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
@@ -49,3 +49,14 @@ def exposure(campaign: Campaign) -> str | None:
     if worst is None:
         return None
     return f"1 % fake reports can move a share of {worst[0]} by at most {min(1.0, worst[1]):.3f}, and no other by more"
+
+
+def sample_in_words(campaign: Campaign, share: Decimal) -> str:
+    """What a secret sample leaves to readers, on what conditions, and that it leaves everything to the collector."""
+    once, ever = (", once for all rounds", " of all reports of one device") if campaign.terms.repeat else ("", "")
+    left, whole = decimal_up(sampled_up(campaign.lifetime_loss, share)), decimal_up(campaign.lifetime_loss)
+    return (
+        f"epsilon {left}{ever} for readers of what is published, if those who send are a share of {share} of the people, drawn at"
+        f" random and in secret{once}: the size of the sample may be known, who is in it may not; {whole} for the collector, as"
+        " without a sample, because it sees who sent"
+    )

@@ -106,8 +106,9 @@ SampleRate = Annotated[
     str | None,
     typer.Option(
         "--sample-rate",
-        metavar="B",
-        help="Also tell epsilon for readers of what is published if each person takes part with this probability, secretly.",
+        metavar="SHARE",
+        help="Also tell epsilon for readers of what is published if those who send are this share of the people, drawn in secret:"
+        " n/N for n of N, rounded up.",
         show_default=False,
     ),
 ]

@@ -71,8 +71,13 @@ Prune = Annotated[
     ),
 ]
 PruneBy = Annotated[
-    str,
-    typer.Option("--prune-by", metavar="RANK", help="With --prune: by entropy, or by entropy-per-candidate as in its tables."),
+    str | None,
+    typer.Option(
+        "--prune-by",
+        metavar="RANK",
+        help="With --prune: by entropy, or by entropy-per-candidate as in its tables, which is the default.",
+        show_default=False,
+    ),
 ]
 MostCells = Annotated[
     int | None,
@@ -131,7 +136,7 @@ def publish(
     method: Method = "shrunk",
     phi: Phi = None,
     prune: Prune = None,
-    prune_by: PruneBy = "entropy-per-candidate",
+    prune_by: PruneBy = None,
     stop: Stop = None,
     most_cells: MostCells = None,
     rows: Rows = None,
@@ -249,13 +254,15 @@ def marked(found: Found, simulated: bool) -> Found:
     return replace(found, data=replace(found.data, origin=found.data.origin + Origin(is_simulated=simulated)))
 
 
-def pruning(find: str | None, rank: str) -> Pruning | None:
+def pruning(find: str | None, rank: str | None) -> Pruning | None:
     """The options --prune and --prune-by as a setting."""
     if find is not None and find not in ("dependence", "independence"):
         raise DomainError(f"--prune must be dependence or independence, got {find!r}")
-    if rank not in ("entropy", "entropy-per-candidate"):
+    if rank not in (None, "entropy", "entropy-per-candidate"):
         raise DomainError(f"--prune-by must be entropy or entropy-per-candidate, got {rank!r}")
-    return None if find is None else Pruning(find=find, rank=rank.replace("-", "_"))  # type: ignore[arg-type]
+    if find is None and rank is not None:
+        raise DomainError("--prune-by says how --prune ranks; give --prune, too")
+    return None if find is None else Pruning(find=find, rank=(rank or Pruning.rank).replace("-", "_"))  # type: ignore[arg-type]
 
 
 def described(publication: Publication) -> dict[str, Any]:

@@ -51,19 +51,16 @@ def times_up(loss: Decimal, times: int) -> Decimal:
     return _UP.multiply(loss, Decimal(times))
 
 
-def sampled_up(loss: Decimal, rate: Fraction) -> Decimal:
-    """ln(1 + rate (e^loss - 1)), never below the true value: what is left of a loss where each person takes part with this
-    probability, for somebody who cannot tell who did. The collector can, and so is held to the loss itself.
+def sampled_up(loss: Decimal, share: Decimal) -> Decimal:
+    """ln(1 + share (e^loss - 1)), never below the true value: what is left of a loss where those who take part are this share of
+    all people, drawn in secret, for somebody who cannot tell whom. The collector can, and so is held to the loss itself.
 
-    >>> decimal_up(sampled_up(Decimal(4), Fraction(1, 10)), 3)
+    >>> decimal_up(sampled_up(Decimal(4), Decimal("0.1")), 3)
     '1.850'
     """
-    if not 0 < rate <= 1:
-        raise CampaignError(f"sample_rate must be above 0 and at most 1, got {float(rate):g}")
-    factor = _UP.multiply(_UP.exp(loss), _BEYOND)
-    share = _UP.divide(Decimal(rate.numerator), Decimal(rate.denominator))
-    mixed = _UP.add(Decimal(1), _UP.multiply(share, _UP.subtract(factor, Decimal(1))))
-    return _UP.multiply(_UP.ln(mixed), _BEYOND)
+    inverse = _UP.next_plus(_UP.exp(loss.copy_negate()))  # e^loss itself may be beyond all exponents; this is then a hair above 0
+    kept = _UP.add(share, _UP.multiply(_UP.subtract(Decimal(1), share), inverse))
+    return min(loss, _UP.add(loss, _UP.next_plus(_UP.ln(kept))))
 
 
 def factor_up(loss: Decimal, places: int = 1) -> str:
@@ -127,6 +124,17 @@ def exact_decimal(budget: float | int | str | Decimal, name: str) -> Decimal:
         raise CampaignError(f"{name} must be a number above 0") from None
     if not value.is_finite() or value <= 0:
         raise CampaignError(f"{name} must be above 0, got {budget}")
+    return value
+
+
+def share_decimal(share: str, name: str) -> Decimal:
+    """A share of people as the very number that was written, however long or small; refuses what is none."""
+    try:
+        value = Decimal(share)
+    except ArithmeticError:
+        value = Decimal("nan")
+    if not value.is_finite() or not 0 < value <= 1:
+        raise CampaignError(f"{name} must lie above 0 and at most 1, got {share[:40]!r}")
     return value
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.mechanism import Law
-from lopub.inference.dense import Dense
 from lopub.inference.evidence import Folds
 from lopub.inference.joint import Probabilities
 from lopub.inference.kernels import weigh
@@ -69,13 +68,6 @@ class Factorised:
         if sum(4 * table.size for table in self.overlaps) > MOST_TABLE_BYTES:
             return None
         return tuple(likelihood_of(table, slope) for table, slope in zip(self.overlaps, self.slopes, strict=True))
-
-    def in_one_table(self) -> Dense:
-        """The same with one likelihood per report and cell, which takes fewer and larger steps where there are few cells."""
-        tables = self._tables or tuple(
-            likelihood_of(table, slope) for table, slope in zip(self.overlaps, self.slopes, strict=True)
-        )
-        return Dense(self.axes, self.shape, _crossed(tables, len(tables[0])), self.fold_starts, self.folds)
 
     def _blocks(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32]]]:
         """The likelihoods of both halves' cells, block by block. shapes (n, cells of the half)."""

@@ -40,8 +40,7 @@ QUICK_NOTE = """
 MIXED = "mixed"
 MIXED_NOTE = """
 > **Of more than one run**: all that is new here was measured after the rest and added, on a machine that was busy with other
-> work. Of times, compare only those of one table and one estimator. `shrunk` and `calibrated` are those of an earlier estimator
-> on Adult, TPC-E and Retail; of NLTCS only joints and pruning were run.
+> work. Of times, compare only those of one table and one estimator. Of NLTCS only joints, without `shrunk`, and pruning were run.
 """
 NOTES = {QUICK.name: QUICK_NOTE, MIXED: MIXED_NOTE}
 """What a page says above everything else, by the scale of its run; nothing of a full one in one piece."""

@@ -325,6 +325,22 @@ def test_what_somebody_still_writes_or_has_just_begun_stays(tmp_path: Path):
     assert (tmp_path / "a").read_bytes() == b"slow"
 
 
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_what_is_finished_but_not_yet_named_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str):
+    """Another command sweeps while the finished part is on its way to the disk."""
+    synced = []
+
+    def swept(path: Path) -> None:
+        if path.name.endswith(".part") and not synced:
+            synced.append(path)
+            aged(path, 3600)
+            write_whole(tmp_path / "b", b"other")
+
+    monkeypatch.setattr("lopub.files.sync", swept)
+    write_whole(tmp_path / "a", b"mine") if kind == "file" else fill(tmp_path / "a", b"mine")
+    assert synced and names(tmp_path) == ["a", "b"]
+
+
 def test_other_hidden_files_are_left_alone(tmp_path: Path):
     mine = [tmp_path / ".mine.part", tmp_path / ".0123.part", tmp_path / f".{'a' * 16}.old"]
     for path in mine:

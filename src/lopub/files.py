@@ -34,8 +34,8 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
         with _claimed(part):
             _sweep(part)
             yield part
-        sync(part)
-        _settle(part, path, force)
+            sync(part)
+            _settle(part, path, force)
         sync(path.parent)
     except OSError as error:
         if isinstance(error, StoreError):
@@ -62,11 +62,11 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
         with _claimed(part):
             _sweep(part)
             yield part
-        _sync_all(part)
-        refuse_taken(path, mark=mark, force=force)
-        if path.exists():
-            path.rename(old)
-        part.rename(path)
+            _sync_all(part)
+            refuse_taken(path, mark=mark, force=force)
+            if path.exists():
+                path.rename(old)
+            part.rename(path)
         sync(path.parent)
     except OSError as error:
         if isinstance(error, StoreError):
@@ -82,7 +82,7 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
 
 @contextlib.contextmanager
 def _claimed(part: Path) -> Iterator[None]:
-    """While a part is written, others can see that somebody does. The system lets go where a process is killed."""
+    """Until a part has its name, others can see that somebody needs it. The system lets go where a process is killed."""
     descriptor = os.open(part, os.O_RDONLY)
     try:
         _is_free(descriptor)

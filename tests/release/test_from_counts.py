@@ -1,5 +1,7 @@
-"""Where counts suffice, what is published from them is, byte for byte, what is published from the reports."""
+"""Where counts suffice, what is published from them is, byte for byte, what is published from the reports; but counts do not show
+all that fakes do, which the manifest and the page say."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +25,11 @@ from lopub import (
     simulate,
 )
 from lopub.collection.batch import save_reports
+from lopub.forecast.alarms import COVERAGE, DRIFT, MADE, NO_REPORTS, ONES, REPEATS
+from lopub.release.loading import load_publication
 from lopub.release.stages import counts_suffice
 
+UNCHECKED = "; only their counts were read, so that nobody looked for fakes that repeat each other, or that have too many ones"
 SUFFICIENT = {
     "subset-sample-jointly": WISHES["subset-sample-jointly"],
     "unary-all-jointly": WISHES["unary-all-jointly"],
@@ -50,13 +55,26 @@ def batch_of(wish: CampaignRequest) -> ReportBatch:
     return simulate(people(copied=0.8), campaign_of(wish), seed=1)
 
 
+def checks(publication: Path) -> dict[str, str]:
+    return json.loads((publication / "manifest.json").read_text())["checks"]
+
+
+def without_checks(publication: Path) -> dict[str, bytes]:
+    """The contents, without what is said of checks against fakes."""
+    found = {name: content.replace(UNCHECKED.encode(), b"") for name, content in contents(publication).items()}
+    manifest = json.loads(found["manifest.json"])
+    manifest.pop("checks")
+    manifest["files"].pop("report.html")
+    return found | {"manifest.json": json.dumps(manifest).encode()}
+
+
 @pytest.mark.parametrize("name", SUFFICIENT)
 def test_the_publication_of_counts_is_that_of_the_reports(name: str, tmp_path: Path):
     batch = batch_of(SUFFICIENT[name])
     assert counts_suffice(batch.campaign, PublishSettings())
     publish(batch, rows=100).save(tmp_path / "reports")
     publish(count(batch), rows=100).save(tmp_path / "counts")
-    assert contents(tmp_path / "reports") == contents(tmp_path / "counts")
+    assert without_checks(tmp_path / "reports") == without_checks(tmp_path / "counts")
 
 
 @pytest.mark.parametrize("name", INSUFFICIENT)
@@ -82,5 +100,11 @@ def test_the_command_publishes_the_same_without_holding_the_reports(tmp_path: Pa
 
     monkeypatch.setattr(ReportBatch, "load", refuse)
     monkeypatch.setattr(ReportBatch, "gathered", refuse)
-    done(lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path))
-    assert contents(tmp_path / "loaded") == contents(tmp_path / "streamed")
+    told = done(lopub("publish", "reports.parquet", "-o", "streamed", "--rows", "100", cwd=tmp_path))
+    assert "the checks for ones, repeats, drift were not made: counts alone were read" in told.stderr
+    assert without_checks(tmp_path / "loaded") == without_checks(tmp_path / "streamed")
+    assert set(checks(tmp_path / "loaded").values()) == {MADE}
+    assert checks(tmp_path / "streamed") == {COVERAGE: MADE, ONES: NO_REPORTS, REPEATS: NO_REPORTS, DRIFT: NO_REPORTS}
+    pages = [(tmp_path / each / "report.html").read_text() for each in ("loaded", "streamed")]
+    assert [UNCHECKED in page for page in pages] == [False, True]
+    assert load_publication(tmp_path / "streamed").checks == checks(tmp_path / "streamed")

@@ -5,13 +5,17 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 import hostile
 import load
 from load import FULL, Uploaders, uploaded
 from lopub.service.places import ENOUGH, FADING_SECONDS, MOST_CREDIT, NEWCOMER, Credit, Places
+from lopub.service.protocol import GRACE_SECONDS, Bounded, bounded
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign()
@@ -116,6 +120,68 @@ def test_nobody_gives_way_while_there_is_room():
     sitting = [Sitting(places, 0.0) for _ in range(9)]
     assert Sitting(places, 1000.0).has_a_place
     assert not any(each.gave_way for each in sitting)
+
+
+class Wire:
+    """The transport of a connection whose other side reads nothing."""
+
+    def __init__(self, n_unread: int) -> None:
+        self.unread, self.closing, self.aborted = bytes(n_unread), False, False
+
+    def get_extra_info(self, _: str) -> None:
+        return None
+
+    def get_write_buffer_size(self) -> int:
+        return len(self.unread)
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def write(self, data: bytes) -> None:
+        self.unread += data
+
+    def close(self) -> None:
+        self.closing = True
+
+    def abort(self) -> None:
+        self.closing = self.aborted = True
+
+
+class Clock:
+    """A loop whose time stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.later: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return 0.0
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Mock:
+        self.later.append((seconds, call))
+        return Mock()
+
+
+def connected_to(wire: Wire, clock: Clock) -> Bounded:
+    protocol = bounded(connections=8, seconds=5)
+    connection = protocol(uvicorn.Config(Mock(), log_config=None, lifespan="off"), ServerState(), {}, clock)
+    connection.connection_made(wire)
+    return connection
+
+
+def test_whoever_leaves_answers_unread_is_cut_off_when_it_gives_way():
+    """Forbids to wait for it: 40 connections stood where 8 are allowed, as each of them had given its place away."""
+    wire = Wire(1000)
+    connected_to(wire, Clock()).give_way()
+    assert wire.aborted and len(wire.unread) == 1000
+
+
+def test_whoever_does_not_read_why_it_has_to_go_is_cut_off_a_moment_later():
+    wire, clock = Wire(0), Clock()
+    connected_to(wire, clock).give_way()
+    assert b"503" in wire.unread and wire.closing and not wire.aborted
+    seconds, cut = clock.later[-1]
+    cut()
+    assert seconds == GRACE_SECONDS and wire.aborted
 
 
 def test_a_full_purse_lasts_for_seconds_and_not_for_ever():

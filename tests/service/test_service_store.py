@@ -534,6 +534,18 @@ def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
         restore(tmp_path / "backup", store)
 
 
+@pytest.mark.parametrize("name", ["x#1.bak", "x?mode=rw.bak", "x%41.bak", "x y.bak"])
+def test_a_backup_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    monkeypatch.chdir(tmp_path)
+    source, sink = SqliteStore(tmp_path / "source.db"), SqliteStore(tmp_path / "sink.db")
+    open_campaign(source, CAMPAIGN)
+    backup(source, Path(name))
+    assert restore(Path(name), sink) == 0 and find_campaign(sink, CAMPAIGN.id)
+    source.close()
+    sink.close()
+    assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(("source", "sink"))} == {name}
+
+
 def test_a_file_that_is_no_backup_is_refused(tmp_path: Path):
     store = SqliteStore(tmp_path / "lopub.db")
     (tmp_path / "broken").write_bytes(b"nothing of the kind")

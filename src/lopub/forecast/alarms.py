@@ -11,29 +11,35 @@ Drift between days is a notice and not an alarm: real populations drift.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, ndtri
+from scipy.special import ndtri
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
-from lopub.forecast.coverage import odd_coverage, relative_entropy
+from lopub.contract.mechanism import Channel, Mechanism
+from lopub.forecast.coverage import keeps_views, odd_coverage, relative_entropy, spans_rounds
 from lopub.laws.base import bulk_of
-from lopub.laws.outputs import Chances
+from lopub.laws.outputs import Chances, log_ways
 
 FALSE_ALARMS = 0.01
 """The chance that any alarm comes though all reports are honest."""
 COVERAGE, ONES, REPEATS, DRIFT = "coverage", "ones", "repeats", "drift"
 SHARES = {COVERAGE: 0.4, ONES: 0.3, REPEATS: 0.3}
 """How the chance is shared among the alarms."""
+MADE, NO_REPORTS, ROUNDS = "made", "not made: counts alone were read", "not made: devices may have sent several of the reports"
+"""What became of a check."""
 POOLED_TAILS = 20
 """Tails of all views together, each half as likely as the one before."""
-TINY = 1e-300
-"""Below which a chance is not told from none."""
 FEWEST_FOR_DRIFT = 100
 """Reports of a view in each half of the days, below which it is not looked at."""
+FEWEST_ONES = 10
+"""Ones, and zeros, of a bit that are expected in each half, below which it is not looked at."""
+BLOCK = 4096
+"""Reports whose bits are unpacked at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +63,9 @@ class Alarm:
         if self.kind == ONES:
             return f"{n} reports have a number of ones that the noise gives to about {usual}"
         if self.kind == REPEATS and names:
-            return f"{n} reports about {names} are the same to the last bit, where chance gives {usual} at most"
+            return f"{n} reports about {names} are the same to the last bit, where at most {usual} are expected by chance"
         if self.kind == REPEATS:
-            return f"{n} reports repeat the noisy answers of another one, where chance gives {usual} at most"
+            return f"{n} reports repeat the noisy answers of another one, where at most {usual} are expected by chance"
         return f"reports about {names} differ between the first and the second half of the days by more than chance"
 
     def to_json(self) -> dict[str, object]:
@@ -75,17 +81,18 @@ class Alarm:
         return cls(kind=kind, observed=observed, expected=expected, attributes=names, is_notice=is_notice)
 
 
+def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
+    """Of every kind, whether `alarms_of` looks for it, and why not. Counts tell coverage alone."""
+    of_others = NO_REPORTS if isinstance(data, Counts) else ROUNDS if spans_rounds(data) else MADE
+    return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys((ONES, REPEATS, DRIFT), of_others)
+
+
 def alarms_of(data: ReportBatch | Counts) -> tuple[Alarm, ...]:
-    """The alarms, at most one of each kind, and then the notices. Counts tell coverage alone."""
+    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for."""
     found = [*_coverage(data, FALSE_ALARMS * SHARES[COVERAGE])]
-    if isinstance(data, ReportBatch) and not _spans_rounds(data):
+    if isinstance(data, ReportBatch) and not spans_rounds(data):
         found += [*_ones(data, FALSE_ALARMS * SHARES[ONES]), *_repeats(data, FALSE_ALARMS * SHARES[REPEATS]), *_drift(data)]
     return tuple(found)
-
-
-def _spans_rounds(batch: ReportBatch) -> bool:
-    """Whether one device may have sent several of the reports, which are then not independent."""
-    return batch.campaign.terms.repeat is not None and len(np.unique(batch.slots)) > 1
 
 
 def _coverage(data: ReportBatch | Counts, alpha: float) -> Iterator[Alarm]:
@@ -139,18 +146,24 @@ def _ones(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
 
 def _groups(batch: ReportBatch) -> Iterator[tuple[Chances, NDArray[np.int64]]]:
     """The law of the number of ones, and the numbers that came, of all views that share one law."""
-    bulk, groups = bulk_of(batch.campaign.mechanism), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
+    law_of, groups = cache(_ones_law), dict[bytes, tuple[Chances, list[NDArray[np.int64]]]]()
     for number in range(len(batch.views)):
-        rows = batch.rows_of(number)
-        blocks = [bulk.ones_chances(channel) for channel in batch.channels(number)]
-        if len(rows) and all(block is not None for block in blocks):
-            chances = np.ones(1)
-            for block in blocks:
-                chances = np.convolve(chances, block) if block is not None else chances
+        rows, channels = batch.rows_of(number), tuple(sorted(batch.channels(number), key=hash))  # their order does not matter
+        if len(rows) and (law := law_of(batch.campaign.mechanism, channels)) is not None:
             ones = np.bitwise_count(batch.payloads.matrix(rows)).sum(axis=1, dtype=np.int64)
-            groups.setdefault(np.round(chances, 12).tobytes(), (chances, []))[1].append(ones)
+            groups.setdefault(law[0], (law[1], []))[1].append(ones)
     for chances, parts in groups.values():
         yield chances, np.concatenate(parts)
+
+
+def _ones_law(mechanism: Mechanism, channels: tuple[Channel, ...]) -> tuple[bytes, Chances] | None:
+    """The law of the ones of all blocks together, after bytes that are the same for the same law; None where one has none."""
+    chances: Chances = np.ones(1)
+    for channel in channels:
+        if (block := bulk_of(mechanism).ones_chances(channel)) is None:
+            return None
+        chances = np.convolve(chances, block)
+    return np.round(chances, 12).tobytes(), chances
 
 
 # ---- how many alike
@@ -164,51 +177,54 @@ class _Alike:
     n: int
     n_alike: int
     n_commonest: int
-    likeliest: float
+    log_likeliest: float
     n_cells: int
 
     @property
     def expected(self) -> float:
         """Given all that came before, a report is like one of i earlier ones with a chance of at most i times the likeliest."""
-        return float(np.minimum(self.likeliest * np.arange(self.n), 1.0).sum())
+        log_chances = self.log_likeliest + np.log(np.arange(1, self.n))
+        return float(np.exp(np.minimum(log_chances, 0.0)).sum())
 
     @property
     def oddness(self) -> float:
         """Minus the logarithm of C(n, c) m^(c - 1) K, above which no output comes c times: m is the chance of the likeliest, and
         K, the number of cells, is at least the sum of all outputs' chances, each for the answer that favours it most."""
-        ways = float(gammaln(self.n + 1) - gammaln(self.n_commonest + 1) - gammaln(self.n - self.n_commonest + 1))
-        return -(ways + (self.n_commonest - 1) * math.log(self.likeliest) + math.log(self.n_cells))
+        ways = log_ways(self.n, self.n_commonest)
+        return -(ways + (self.n_commonest - 1) * self.log_likeliest + math.log(self.n_cells))
 
 
 def _repeats(batch: ReportBatch, alpha: float) -> Iterator[Alarm]:
-    """One output too often; or too many reports that are like another, in the views where that is least likely, however many."""
-    views = sorted(_alike(batch), key=lambda view: view.likeliest)
+    """One output too often; or too many reports that are like another, in the views where that is least likely, however many.
+    Where both are, the one with more reports beyond what is expected is told."""
+    views = sorted(_alike(batch), key=lambda view: view.log_likeliest)
     if not views:
         return
-    limit = math.log(2 * len(views) / alpha)
+    limit, found = math.log(2 * len(views) / alpha), list[Alarm]()
     commonest = max(views, key=lambda view: view.oddness)
     if commonest.oddness > limit:
         names = tuple(batch.campaign.domain.names[position] for position in commonest.view)
-        usual = commonest.n * commonest.likeliest
-        yield Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names)
-        return
+        usual = commonest.n * math.exp(commonest.log_likeliest)
+        found.append(Alarm(kind=REPEATS, observed=commonest.n_commonest, expected=usual, attributes=names))
     alike = np.cumsum([view.n_alike for view in views])
     expected = np.cumsum([view.expected for view in views])
-    oddness = [_poisson_oddness(int(n), float(usual)) for n, usual in zip(alike, expected, strict=True)]
-    if max(oddness) > limit:
-        place = oddness.index(max(oddness))
-        yield Alarm(kind=REPEATS, observed=int(alike[place]), expected=float(expected[place]))
+    found += [
+        Alarm(kind=REPEATS, observed=int(n), expected=float(usual))
+        for n, usual in zip(alike, expected, strict=True)
+        if _poisson_oddness(int(n), float(usual)) > limit
+    ]
+    yield from sorted(found, key=lambda alarm: alarm.expected - alarm.observed)[:1]
 
 
 def _alike(batch: ReportBatch) -> Iterator[_Alike]:
-    bulk = bulk_of(batch.campaign.mechanism)
+    log_likeliest_of = cache(bulk_of(batch.campaign.mechanism).log_likeliest)
     for number, view in enumerate(batch.views):
         rows, channels = batch.rows_of(number), batch.channels(number)
         if len(rows) > 1:
             counts = _multiplicities(batch.payloads.matrix(rows))
-            likeliest = max(math.prod(bulk.likeliest(channel) for channel in channels), TINY)
+            log_likeliest = sum(log_likeliest_of(channel) for channel in channels)
             n_cells = math.prod(channel.n_candidates for channel in channels)
-            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), likeliest, n_cells)
+            yield _Alike(tuple(view), len(rows), len(rows) - len(counts), int(counts.max()), log_likeliest, n_cells)
 
 
 def _multiplicities(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -237,19 +253,28 @@ def _drift(batch: ReportBatch) -> Iterator[Alarm]:
         rows = batch.rows_of(number)
         late = is_late[rows]
         if min(late.sum(), (~late).sum()) >= FEWEST_FOR_DRIFT:
-            bits = np.unpackbits(batch.payloads.matrix(rows), axis=1)
-            n_tests += bits.shape[1]
-            found.append((_largest_change(bits[~late], bits[late]), number))
-    if found and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
+            early, later = (_bit_sums(batch, rows[half]) for half in (~late, late))
+            change, n_tested = _largest_change(early, later, int((~late).sum()), int(late.sum()))
+            n_tests += n_tested
+            found.append((change, number))
+    if n_tests and (most := max(found))[0] > -ndtri(FALSE_ALARMS / n_tests / 2):
         names = tuple(batch.campaign.domain.names[position] for position in batch.views[most[1]])
         n = len(batch.rows_of(most[1]))
         yield Alarm(kind=DRIFT, observed=n, expected=float(n), attributes=names, is_notice=True)
 
 
-def _largest_change(early: NDArray[np.uint8], late: NDArray[np.uint8]) -> float:
-    """The largest difference of two shares, in its standard deviations."""
-    n, m = len(early), len(late)
-    pooled = (early.sum(axis=0) + late.sum(axis=0)) / (n + m)
-    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
-    change = np.abs(early.mean(axis=0) - late.mean(axis=0))
-    return float(np.divide(change, spread, out=np.zeros_like(change), where=spread > 0).max())
+def _bit_sums(batch: ReportBatch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many of these reports have each bit, from a block of them at a time. shape (n_bits,)."""
+    blocks = (batch.payloads.matrix(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK))
+    sums: NDArray[np.int64] = sum(np.unpackbits(block, axis=1).sum(axis=0, dtype=np.int64) for block in blocks)
+    return sums
+
+
+def _largest_change(early: NDArray[np.int64], late: NDArray[np.int64], n: int, m: int) -> tuple[float, int]:
+    """The largest difference of two shares, of n and m reports, in its standard deviations; and of how many. Bits that are so
+    rare, or so common, that the normal law does not hold in the smaller half are left out."""
+    pooled = (early + late) / (n + m)
+    is_tested = min(n, m) * np.minimum(pooled, 1 - pooled) >= FEWEST_ONES
+    spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))[is_tested]
+    change = np.abs(early / n - late / m)[is_tested]
+    return float((change / spread).max(initial=0.0)), int(is_tested.sum())

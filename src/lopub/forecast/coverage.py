@@ -34,9 +34,10 @@ class OddCoverage:
 
 
 def odd_coverage(data: ReportBatch | Counts, alpha: float = ALPHA) -> tuple[OddCoverage, ...]:
-    """The oddest first; empty where all is as it should be. alpha: the chance that honest reports alone make us speak."""
+    """The oddest first; empty where all is as it should be, or views are not independent. alpha: the chance that honest reports
+    alone make us speak."""
     campaign, n = data.campaign, len(data)
-    if not campaign.view.masked or not n:
+    if not campaign.view.masked or not n or keeps_views(data):
         return ()
     observed = covering(data)
     chance, n_drawn = chances(campaign)
@@ -53,6 +54,21 @@ def odd_coverage(data: ReportBatch | Counts, alpha: float = ALPHA) -> tuple[OddC
         OddCoverage((names[i],) if i == j else (names[i], names[j]), int(observed[i, j]), float(n * both[i, j]))
         for _, i, j in odd
     )
+
+
+def spans_rounds(data: ReportBatch | Counts) -> bool:
+    """Whether one device may have sent several of the reports, which are then not independent."""
+    if data.campaign.terms.repeat is None or not len(data):
+        return False
+    if isinstance(data, ReportBatch):
+        return bool(data.slots.min() < data.slots.max())
+    return data.slots is None or data.slots[0] < data.slots[1]
+
+
+def keeps_views(data: ReportBatch | Counts) -> bool:
+    """Whether that device kept its view, too: then not even views are independent."""
+    repeat = data.campaign.terms.repeat
+    return repeat is not None and repeat.is_permanent and spans_rounds(data)
 
 
 def covering(data: ReportBatch | Counts) -> Integers:

@@ -203,9 +203,9 @@ class Bulk:
         """The chance of every number of ones of an output, the same for all candidates; None where that says nothing."""
         return None
 
-    def likeliest(self, channel: Channel) -> float:
-        """The chance of the likeliest output of any candidate, or something above it."""
-        return 1.0
+    def log_likeliest(self, channel: Channel) -> float:
+        """The logarithm of the chance of the likeliest output of any candidate, or something above it."""
+        return 0.0
 
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """What one output of a block can say for the cells of some of its attributes. shape: of the block; axes: of the part."""

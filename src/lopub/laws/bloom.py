@@ -9,7 +9,7 @@ from lopub.contract.mechanism.bloom import BloomChannel
 from lopub.laws.base import Bulk, Channels, Payloads
 from lopub.laws.draws import RandomWords
 from lopub.laws.flips import flipped, fresh_share, refreshed
-from lopub.laws.outputs import Chances, likeliest_of_independent_bits, ones_of_independent_bits
+from lopub.laws.outputs import Chances, log_likeliest_of_independent_bits, ones_of_independent_bits
 from lopub.laws.records import Inputs
 
 
@@ -31,8 +31,8 @@ class BloomBulk(Bulk):
     def ones_chances(self, channel: Channel) -> Chances:
         return ones_of_independent_bits(channel.law())
 
-    def likeliest(self, channel: Channel) -> float:
-        return likeliest_of_independent_bits(channel.law())
+    def log_likeliest(self, channel: Channel) -> float:
+        return log_likeliest_of_independent_bits(channel.law())
 
 
 def _fresh(channel: Channel) -> Fraction:

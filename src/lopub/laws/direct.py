@@ -142,8 +142,8 @@ class DirectBulk(Bulk):
     def usual_view(self, sizes: Sizes, epsilon: float) -> ViewRule:
         return AllAttributes() if len(sizes) == 1 else Fill(max(FEWEST_CELLS, fill_cells(epsilon)))
 
-    def likeliest(self, channel: Channel) -> float:
-        return float(max(channel.law().p, channel.law().q))
+    def log_likeliest(self, channel: Channel) -> float:
+        return math.log(max(channel.law().p, channel.law().q))
 
     def reach(self, channel: Channel, shape: tuple[int, ...], axes: tuple[int, ...]) -> Reach:
         """The projection of one cell: a one, or none."""

@@ -1,5 +1,6 @@
 """`hashed`, many at once."""
 
+import math
 from collections.abc import Iterator
 from typing import ClassVar, cast
 
@@ -69,9 +70,9 @@ class HashedBulk(Bulk):
         """Two cells fall on the sent value independently of each other, unless they and the true cell lie on one line."""
         return independent_noise(law)
 
-    def likeliest(self, channel: Channel) -> float:
+    def log_likeliest(self, channel: Channel) -> float:
         """Every function is equally likely, and of its values the kept one is likeliest."""
-        return float(channel.law().p) / cast(HashedChannel, channel).n_functions
+        return math.log(channel.law().p) - math.log(cast(HashedChannel, channel).n_functions)
 
     def class_scatter(self, channel: Channel, classes: Classes, sigma: NDArray[np.float64]) -> Scatter:
         """Cells on one line with the true one fall together, so that which cells make up a class matters: the second moments are

@@ -17,18 +17,23 @@ def ones_of_independent_bits(law: Law) -> Chances:
     return np.convolve(_binomial(law.weight, float(law.p)), _binomial(law.n_bits - law.weight, float(law.q)))
 
 
-def likeliest_of_independent_bits(law: Law) -> float:
-    """The chance of the likeliest output, where each bit is drawn by itself."""
+def log_likeliest_of_independent_bits(law: Law) -> float:
+    """The logarithm of the chance of the likeliest output, where each bit is drawn by itself."""
     p, q = float(law.p), float(law.q)
-    return math.exp(law.weight * math.log(max(p, 1 - p)) + (law.n_bits - law.weight) * math.log(max(q, 1 - q)))
+    return law.weight * math.log(max(p, 1 - p)) + (law.n_bits - law.weight) * math.log(max(q, 1 - q))
 
 
-def likeliest_subset(law: Law, n_ones: int) -> float:
+def log_likeliest_subset(law: Law, n_ones: int) -> float:
     """The same, where an output is one of all subsets of so many candidates: those with the own one are equally likely, as are
     the others."""
     p, others = float(law.p), law.n_candidates - 1
-    holding, lacking = math.comb(others, n_ones - 1), math.comb(others, n_ones)
-    return max(p / holding, (1 - p) / lacking if lacking else 0.0)
+    holding = math.log(p) - log_ways(others, n_ones - 1)
+    return max(holding, math.log1p(-p) - log_ways(others, n_ones)) if n_ones <= others and p < 1 else holding
+
+
+def log_ways(n: int, k: int) -> float:
+    """The logarithm of the number of ways to choose k of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _binomial(n: int, chance: float) -> Chances:

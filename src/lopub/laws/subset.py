@@ -14,7 +14,7 @@ from lopub.laws.base import Bits, Bulk, Channels, Ok, Payloads, ReportArrays
 from lopub.laws.cells import CellNoise, cell_noise
 from lopub.laws.designs import LARGE, LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, chosen, random_subsets, units_of
-from lopub.laws.outputs import likeliest_subset
+from lopub.laws.outputs import log_likeliest_subset
 from lopub.laws.records import Inputs
 
 MOST_NAMED = 3
@@ -69,8 +69,8 @@ class SubsetBulk(Bulk):
         without = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / max((k - 1) * (k - 2), 1)
         return cell_noise(law, with_own, without)
 
-    def likeliest(self, channel: Channel) -> float:
-        return likeliest_subset(channel.law(), cast(SubsetChannel, channel).n_ones)
+    def log_likeliest(self, channel: Channel) -> float:
+        return log_likeliest_subset(channel.law(), cast(SubsetChannel, channel).n_ones)
 
 
 def _subsets(channel: SubsetChannel, x: NDArray[np.int64], source: RandomWords) -> Bits:

@@ -16,7 +16,7 @@ from lopub.laws.cells import CellNoise, independent_noise
 from lopub.laws.designs import LARGEST_SPELT_OUT, Design, largest_pair
 from lopub.laws.draws import RandomWords, bernoulli_words, units_of, words
 from lopub.laws.flips import flipped, fresh_share, refreshed
-from lopub.laws.outputs import Chances, likeliest_of_independent_bits, ones_of_independent_bits
+from lopub.laws.outputs import Chances, log_likeliest_of_independent_bits, ones_of_independent_bits
 from lopub.laws.records import Inputs
 
 
@@ -50,8 +50,8 @@ class UnaryBulk(Bulk):
     def ones_chances(self, channel: Channel) -> Chances:
         return ones_of_independent_bits(channel.law())
 
-    def likeliest(self, channel: Channel) -> float:
-        return likeliest_of_independent_bits(channel.law())
+    def log_likeliest(self, channel: Channel) -> float:
+        return log_likeliest_of_independent_bits(channel.law())
 
 
 def _fresh(channel: Channel) -> Fraction:

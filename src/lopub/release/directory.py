@@ -62,6 +62,7 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "simulated": publication.origin.is_simulated,
         },
         "alarms": [alarm.to_json() for alarm in publication.alarms],
+        "checks": dict(publication.checks),
         "settings": {
             "method": settings.estimator.name,
             "options": settings.estimator.options,

@@ -90,6 +90,7 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         margins=tuple(tuple(names) for names in manifest["settings"]["margins"]),
         odd_coverage=(),
         alarms=tuple(Alarm.from_json(each) for each in manifest.get("alarms", [])),
+        checks={str(kind): str(made) for kind, made in manifest.get("checks", {}).items()},
         findings=_findings(directory, domain),
         origin=Origin(reports.get("simulated", False), reports.get("withdrawn", 0)),
         counts=Counts.load(counts, campaign) if counts.exists() else None,

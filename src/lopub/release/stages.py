@@ -20,7 +20,7 @@ from lopub.contract.domain import Binned, IntegerRange, Pair
 from lopub.contract.texts import one_line
 from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
-from lopub.forecast.alarms import Alarm, alarms_of
+from lopub.forecast.alarms import Alarm, alarms_of, checks_of
 from lopub.forecast.coverage import OddCoverage, odd_coverage
 from lopub.inference import Estimator, Study
 from lopub.inference.blas import one_blas_thread
@@ -91,6 +91,8 @@ class Publication(Shown):
     """What more, or fewer, reports cover than the campaign's draw gives."""
     alarms: tuple[Alarm, ...]
     """What honest reports hardly ever do, and notices."""
+    checks: Mapping[str, str]
+    """Of every kind of alarm, whether it was looked for, and why not; empty where that is not known."""
     origin: Origin
     """What readers should know of where the reports come from."""
     counts: Counts | None = None
@@ -197,7 +199,7 @@ def publish(
 
 
 def counts_suffice(campaign: Campaign, settings: PublishSettings) -> bool:
-    """Whether counts alone give the same publication, byte for byte, as the reports that they are of."""
+    """Whether counts alone give the same publication as the reports that they are of, but for alarms that need the reports."""
     return settings.structure == "calibrated" and reader_of(campaign).counts_say_all(campaign)
 
 
@@ -249,6 +251,7 @@ def published(
         margins=known.names,
         odd_coverage=odd_coverage(data),
         alarms=alarms_of(data),
+        checks=checks_of(data),
         origin=data.origin,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )

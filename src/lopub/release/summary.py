@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lopub.contract.domain import Pair
 from lopub.contract.wording import weakness
-from lopub.forecast.alarms import COVERAGE, Alarm
+from lopub.forecast.alarms import COVERAGE, MADE, NO_REPORTS, Alarm
 from lopub.forecast.coverage import OddCoverage
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
@@ -43,6 +43,8 @@ class Concerns:
     """Whatever else honest reports hardly ever do."""
     drift: Alarm | None
     """Days that differ, for which there may be honest reasons."""
+    is_from_counts: bool
+    """Whether fakes were looked for by what reports cover alone, as counts tell nothing else."""
 
 
 def concerns_of(publication: Publication) -> Concerns:
@@ -56,6 +58,7 @@ def concerns_of(publication: Publication) -> Concerns:
         odd_coverage=publication.odd_coverage[0] if publication.odd_coverage else None,
         alarms=tuple(each for each in publication.alarms if not each.is_notice and each.kind not in said),
         drift=next((each for each in publication.alarms if each.is_notice), None),
+        is_from_counts=NO_REPORTS in publication.checks.values(),
     )
 
 
@@ -78,8 +81,12 @@ def warnings_of(publication: Publication) -> list[str]:
 
 def notices_of(publication: Publication) -> list[str]:
     """What a reader may want to know, and that may well be right."""
-    drift = concerns_of(publication).drift
-    return [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
+    drift, unmade = concerns_of(publication).drift, dict[str, list[str]]()
+    for kind, made in publication.checks.items():
+        if made != MADE:
+            unmade.setdefault(made, []).append(kind)
+    found = [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
+    return found + [f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md" for why, kinds in unmade.items()]
 
 
 def summary(publication: Publication) -> dict[str, Any]:

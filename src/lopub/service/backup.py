@@ -106,7 +106,7 @@ def _check(path: Path) -> None:
     try:
         if not path.is_file():
             raise StoreError(f"there is no backup {path}")
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
             if connection.execute("PRAGMA integrity_check").fetchone() != ("ok",):
                 raise damaged

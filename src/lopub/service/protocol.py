@@ -4,9 +4,10 @@ Rests on uvicorn's own protocol, which is not a public interface: pyproject.toml
 """
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from lopub.service.places import Credit, Places
 from lopub.service.problems import Kind, Problem, document
@@ -19,7 +20,8 @@ MOST_PIPELINED = 16
 MOST_HELD = 12 * 2**20
 """Bytes of requests, of all connections, that are in memory until they are answered."""
 GRACE_SECONDS = 2.0
-"""A body that is late is first refused by its route, with a document; the connection is cut so much later."""
+"""A body that is late is first refused by its route, with a document; the connection is cut so much later. So is one that
+does not read why it is hung up on."""
 
 
 _CROWDED = Problem(Kind.BUSY, "too many connections; come again later")
@@ -33,6 +35,9 @@ class Bounded(HttpToolsProtocol):
     credit: Credit
     n_held = 0
     _deadline: asyncio.TimerHandle | None = None
+    _cut: asyncio.TimerHandle | None = None
+    _cycles: Collection[RequestResponseCycle] = frozenset()
+    """Of the requests that are not answered yet."""
     _head_bytes = 0
     _in_head = True
     _refusal: Problem | None = None
@@ -48,7 +53,12 @@ class Bounded(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock; leave the place to others."""
         self._disarm()
+        if self._cut is not None:
+            self._cut.cancel()
         self.places.leave(self)
+        for cycle in self._cycles:  # uvicorn tells the last one only, and earlier ones would write to nobody
+            cycle.disconnected = True
+            cycle.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -89,6 +99,7 @@ class Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """What follows is the body, which has bounds of its own."""
         super().on_headers_complete()
+        self._cycles = {cycle for cycle in {*self._cycles, self.cycle} if cycle is not None and not cycle.response_complete}
         self._in_head, self._head_bytes = False, 0
 
     def on_message_complete(self) -> None:
@@ -109,8 +120,9 @@ class Bounded(HttpToolsProtocol):
 
     def give_way(self) -> None:
         """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
-        way that we were too busy to read."""
-        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+        way that we were too busy to read. Whoever does not read its answers is cut off: it would not read that either."""
+        is_answering = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        if is_answering or self.transport.get_write_buffer_size() > 0:
             self.transport.abort()
         else:
             self._end(_CROWDED)
@@ -133,13 +145,18 @@ class Bounded(HttpToolsProtocol):
         if self._in_head:
             self._end(Problem(Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds"))
         else:
-            self.transport.close()
+            self._hang_up()
 
     def _end(self, problem: Problem) -> None:
-        """Say why, and hang up."""
+        """Say why, and hang up; whether it is read or not."""
         if not self.transport.is_closing():
             self.transport.write(_raw(problem))
-            self.transport.close()
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        """Closing waits until all is sent, for ever where the other side does not read: it gets a moment."""
+        self.transport.close()
+        self._cut = self.loop.call_later(GRACE_SECONDS, self.transport.abort)
 
 
 def bounded(*, connections: int, seconds: float) -> type[Bounded]:

@@ -19,7 +19,6 @@ from lopub import (
     publish,
     simulate,
 )
-from lopub.contract.budget import decimal_up
 
 # What is asked, and how much one report may reveal.
 questions = Domain(
@@ -30,7 +29,7 @@ questions = Domain(
     )
 )
 campaign = make_campaign(questions, Terms(name="alumni"), CampaignRequest(epsilon=4))
-print(f"campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss, 3)}  {campaign.mechanism.name}, {campaign.view}")
+print(f"campaign {campaign.id[:16]}…  epsilon {campaign.epsilon:.3f}  {campaign.mechanism.name}, {campaign.view}")
 
 # One person: the answers become noise on her own device, once.
 answers = {"gender": "F", "education": "master", "age": 28}

@@ -173,7 +173,7 @@ def test_scores_are_what_a_file_of_scores_holds(folder: Path, tmp_path: Path):
 def test_a_reproduction_names_its_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     module = sys.modules[reproduce.__module__]
     monkeypatch.setattr(module, "measure", lambda *arguments, **options: {})
-    monkeypatch.setattr(module, "write_tables", lambda measured, output: output / "page.md")
+    monkeypatch.setattr(module, "write_tables", lambda measured, output, scale: output / "page.md")
     assert shown(tmp_path, "reproduce", "pruning", "--quick", "-o", "out")["page"] == "out/page.md"
 
 

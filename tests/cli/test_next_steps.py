@@ -7,6 +7,7 @@ from commands import done, in_a_process, lopub
 
 STAGES = {
     "": "lopub demo",
+    "demo/publication/manifest.json": "lopub query demo/publication",
     "draft.json": "lopub draft check draft.json",
     "campaign.json": "lopub collect open campaign.json",
     "lopub.db": "lopub publish campaign.json sqlite:///lopub.db -o publication",
@@ -18,7 +19,7 @@ STAGES = {
 @pytest.mark.parametrize("stage", STAGES)
 def test_lopub_alone_shows_three_steps_that_follow_from_what_is_there(stage: str, tmp_path: Path):
     for name in list(STAGES)[1 : list(STAGES).index(stage) + 1]:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     shown = done(lopub(cwd=tmp_path)).stdout.splitlines()
     steps = [line.strip() for line in shown if line.startswith("  lopub ")]

@@ -26,9 +26,10 @@ def commands(text: str) -> list[list[str]]:
 
 @pytest.fixture
 def people(tmp_path: Path) -> Path:
-    """What a reader would have at hand: the draft, a table that fits it, and two days of reports."""
+    """What a reader would have at hand: the draft, and the people of a demo."""
     rows = [f"{'FM'[i % 2]},{('college', 'master', 'phd')[i % 3]},{25 + i % 36}" for i in range(3000)]
-    (tmp_path / "people.csv").write_text("gender,education,age\n" + "\n".join(rows) + "\n")
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "people.csv").write_text("gender,education,age\n" + "\n".join(rows) + "\n")
     (tmp_path / "draft.json").write_text(next(text for language, text in blocks() if language == "json"))
     return tmp_path
 
@@ -45,7 +46,7 @@ def test_every_example_runs_after_the_one_before(people: Path, monkeypatch: pyte
             exec(compile(text, "README.md", "exec"), {})
             n_scripts += 1
     assert (n_commands, n_scripts) == (6, 2)
-    assert (people / "publication" / "data" / "synthetic.csv").exists()
+    assert (people / "practice" / "data" / "synthetic.csv").exists()
 
 
 def test_the_first_steps_run():

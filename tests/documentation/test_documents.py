@@ -14,7 +14,7 @@ from documents import ROOT, Block, blocks_of, commands_of, fits, run
 sys.path.insert(0, str(ROOT / "docs"))
 import make_pictures
 
-from lopub.cli.next_steps import ASK, BEGIN, COLLECT, PLAN
+from lopub.cli.next_steps import ASK, BEGIN, COLLECT, PLAN, SHOWN
 
 RUN_ELSEWHERE = {
     "README.md": "cli/test_readme.py",
@@ -146,7 +146,7 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path):
             assert (page.parent / path).exists(), f"{name_of(page)} points to {path}"
 
 
-@pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, BEGIN])
+@pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, SHOWN, BEGIN])
 def test_every_next_step_is_a_command_that_exists(steps: tuple[tuple[str, str], ...]):
     assert len(steps) == 3
     for command, _purpose in steps:

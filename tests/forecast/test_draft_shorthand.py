@@ -1,6 +1,7 @@
 """What a draft may write in short, the lines of its mistakes, and advice."""
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -265,3 +266,9 @@ def test_the_template_is_a_draft_without_mistakes_and_without_advice(tmp_path):
     draft = read_draft(path)
     assert (draft.mistakes, advice_on(draft)) == ((), [])
     make_campaign(*draft_from_file(path), CampaignRequest(epsilon=4))
+
+
+def test_the_template_opens_on_the_day_that_is_asked_for(tmp_path):
+    day = date(2026, 2, 3)
+    _, terms = draft_from_file(written(tmp_path, template("survey", day)))
+    assert terms.schedule is not None and terms.schedule.opens == day < terms.schedule.closes

@@ -137,17 +137,18 @@ HTTP = (ROOT / "docs" / "http.md").read_text()
 @pytest.mark.skipif(not all(map(shutil.which, ("bash", "curl", "sha256sum"))), reason="no bash, curl or sha256sum")
 def test_every_command_of_the_page_on_http_runs(folder: Path):
     pytest.importorskip("fastapi")
-    from lopub import Campaign, Client, MemoryStore
-    from lopub.contract.report import base64url
+    from lopub import Campaign
     from servers import running_collector
 
-    campaign = Campaign.load(folder / "campaign.json")
-    report = Client(campaign, store=MemoryStore()).encode({"gender": "F", "education": "master", "age": 35})
-    (folder / "report.json").write_text(report.to_json())
-    with running_collector(f"sqlite:///{folder}/lopub.db") as running:
-        script = block(HTTP, "sh", "COLLECTOR=").replace("8000", str(running.port))
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        environment = os.environ | {"PATH": path, "REPORT": base64url(report.id)}
+    python = Path(sys.executable)
+    made = subprocess.run(
+        [python, "-c", block(HTTP, "python", "report.json")], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    campaign, console = Campaign.load(folder / "campaign.json"), str(free_port())
+    with running_collector(f"sqlite:///{folder}/lopub.db", "--console", f"127.0.0.1:{console}") as running:
+        script = block(HTTP, "sh", "COLLECTOR=").replace("8000", str(running.port)).replace("8001", console)
+        environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"}
         command = ["bash", "-e", "-o", "pipefail", "-c", script]
         result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180, check=False)
     assert result.returncode == 0, result.stderr

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +34,7 @@ def new(output: Output, as_json: AsJson = False, force: Force = False) -> None:
     """
     check_file(output, force=force)
     name = name_of(output.with_suffix(""))
-    write_whole(output, template(name).encode(), force=force)
+    write_whole(output, template(name, datetime.now(UTC).date()).encode(), force=force)
     tell({"name": name, "output": str(output)}, f"written: {output}", as_json=as_json)
 
 

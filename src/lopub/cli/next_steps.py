@@ -20,6 +20,11 @@ PLAN: Steps = (
     ("lopub plan draft.json --people 5000 --epsilon 2", "what would come out?"),
     ("lopub campaign make draft.json -o campaign.json --epsilon 2", "a campaign, which people can answer"),
 )
+SHOWN: Steps = (
+    ("lopub query demo/publication donates", "ask the demo's publication something, and get an interval"),
+    ("lopub draft new -o draft.json", "questions of your own: a draft to edit"),
+    ("lopub serve --demo", "the console and the page on which people take part, with made-up campaigns"),
+)
 BEGIN: Steps = (
     ("lopub demo", "the whole way on made-up people, in half a minute"),
     ("lopub draft new -o draft.json", "questions of your own: a draft to edit"),
@@ -35,6 +40,7 @@ def next_steps(folder: Path) -> Steps:
         ("lopub.db", _publish),
         ("campaign.json", lambda _: COLLECT),
         ("draft.json", lambda _: PLAN),
+        ("demo/publication/manifest.json", lambda _: SHOWN),
     )
     return next((steps(folder / name) for name, steps in stages if (folder / name).exists()), BEGIN)
 

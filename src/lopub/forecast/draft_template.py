@@ -1,5 +1,9 @@
 """What `lopub draft new` writes: a draft with one question of every kind, and comments that say what to change."""
 
+from datetime import date, timedelta
+
+DAYS_OPEN = 30
+SOME_DAY = date(2027, 1, 1)
 TEMPLATE = """\
 // A draft of a campaign: what is asked, and on which terms. Comments like this one are allowed in drafts only.
 // Change it, then: lopub draft check FILE        all mistakes and advice, by field and line
@@ -11,7 +15,7 @@ TEMPLATE = """\
   "title": {"en": "Work and reading", "de": "Arbeit und Lesen"},
   "consent": "Your answers are randomized on your device; only noise is sent.",
   "min_reports": 100,          // nothing is shown of fewer
-  "schedule": {"opens": "2027-01-01", "closes": "2027-01-31"},
+  "schedule": {"opens": "FIRST", "closes": "LAST"},   // days in UTC
   "schema": {
     "fields": [
       // one answer out of a few; "other" is an answer whose text is never asked for
@@ -66,6 +70,10 @@ TEMPLATE = """\
 """
 
 
-def template(name: str) -> str:
-    """The draft, for a campaign of this name."""
-    return TEMPLATE.replace("NAME", name, 1)
+def template(name: str, first: date = SOME_DAY) -> str:
+    """The draft, for a campaign of this name that opens on this day: today, where people are to answer at once."""
+    filled = {"FIRST": str(first), "LAST": str(first + timedelta(days=DAYS_OPEN)), "NAME": name}
+    text = TEMPLATE
+    for place, written in filled.items():
+        text = text.replace(place, written, 1)
+    return text

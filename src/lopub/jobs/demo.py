@@ -32,8 +32,8 @@ TERMS = Terms(
 
 def fill(store: ReportStore) -> None:
     """A draft, a campaign that opens in a month, one that goes on, and one that is closed and about to be published."""
-    new_draft(store, drafting.written(drafting.read_text(template("work-and-reading"))))
     today = day_of(store.today())
+    new_draft(store, drafting.written(drafting.read_text(template("work-and-reading", today))))
     later = replace(TERMS, name="next-month", title="Next month (made-up people)", schedule=_a_month_from(today))
     open_campaign(store, _campaign(later))
     _answered(store, _campaign(TERMS), seed=1)

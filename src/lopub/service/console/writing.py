@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from lopub.contract.schedule import day_of
 from lopub.errors import DomainError, LopubError
 from lopub.forecast.advice import advice_on
 from lopub.forecast.draft import Mistake, draft_of
@@ -61,7 +62,7 @@ def begin(desk: Desk, visit: Visit) -> Answer:
         if visit.form.get("from") == "file" or upload is not None:
             text = _uploaded(upload)
         elif visit.form.get("from") == "example":
-            text = drafting.written(drafting.read_text(template("example")))
+            text = drafting.written(drafting.read_text(template("example", day_of(desk.store.today()))))
         else:
             text = drafting.written(drafting.blank("survey", page_language(visit.languages)))
         return to(f"/console/drafts/{new_draft(desk.store, text).id}")

@@ -36,7 +36,7 @@ from lopub.service.console.drafting import (
 )
 from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new_draft
 from lopub.service.console.listing import state_of
-from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, Moments
+from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, FreshThings
 from lopub.service.console.qr import qr_modules, qr_svg
 from lopub.service.database import store_at
 from lopub.service.queue import State, jobs_of
@@ -245,7 +245,7 @@ def test_a_campaign_with_a_published_round_is_still_open(tmp_path: Path):
 def test_what_many_look_at_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch):
     now, made = 100.0, iter(range(1000))
     monkeypatch.setattr("time.monotonic", lambda: now)
-    moments = Moments[int]()
+    moments = FreshThings[int]()
     assert [moments.of(key, lambda: next(made)) for key in ("a", "a", "b", "a", "b")] == [0, 0, 1, 0, 1]
     now += FRESH_SECONDS
     assert moments.of("a", lambda: next(made)) == 2

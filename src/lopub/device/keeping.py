@@ -298,7 +298,7 @@ class FileStore:
         if found and hashlib.sha256(part.read_bytes()).hexdigest() == found[2]:
             self._finish(part, found[1])
         else:
-            part.unlink()
+            part.unlink(missing_ok=True)  # another part may have been written meanwhile, which removes what was left before
 
     def _finish(self, part: Path, name: str) -> None:
         """The whole report gets its name, unless one has it; from here on its draw counts for good."""

@@ -16,7 +16,7 @@ from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
-from lopub.service.console.moments import Moments
+from lopub.service.console.moments import FreshThings
 from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
@@ -39,7 +39,7 @@ class Desk:
     """Whether everything here is made up."""
     gate: Gate = field(default_factory=Gate)
     changes: Changes = field(default_factory=Changes)
-    moments: Moments[bytes] = field(default_factory=Moments)
+    moments: FreshThings[bytes] = field(default_factory=FreshThings)
 
     @property
     def store(self) -> ReportStore:

@@ -10,7 +10,7 @@ MOST_KEPT = 256
 Made = TypeVar("Made")
 
 
-class Moments(Generic[Made]):
+class FreshThings(Generic[Made]):
     """Things by their keys, each at most a second old."""
 
     def __init__(self) -> None:

@@ -1,6 +1,8 @@
 """Whoever means harm does not keep honest people out: real processes on loopback, no timing."""
 
+import contextlib
 import gzip
+import resource
 import socket
 import time
 from collections.abc import Callable
@@ -15,8 +17,8 @@ import hostile
 import load
 from load import FULL, Uploaders, uploaded
 from lopub.service.places import ENOUGH, FADING_SECONDS, MOST_CREDIT, NEWCOMER, Credit, Places
-from lopub.service.protocol import GRACE_SECONDS, Bounded, bounded
-from servers import Running, running_collector
+from lopub.service.protocol import GRACE_SECONDS, LONGEST_HEAD, MOST_UNREAD, Bounded, bounded
+from servers import Running, running_collector, start_collector
 
 CAMPAIGN = load.campaign()
 PLACES = 1024 if FULL else 64
@@ -85,6 +87,7 @@ class Sitting:
 
     def __init__(self, places: Places, now: float, *, waits_for_us: bool = False) -> None:
         self.credit, self.n_held, self.waits_for_us, self.gave_way = Credit(now), 0, waits_for_us, False
+        self.is_cut = False
         self.has_a_place = places.take(self, now)
 
     def keeps_us_waiting(self) -> bool:
@@ -92,6 +95,9 @@ class Sitting:
 
     def give_way(self) -> None:
         self.gave_way = True
+
+    def cut(self) -> None:
+        self.is_cut = True
 
 
 def test_the_idlest_gives_way_first():
@@ -122,11 +128,22 @@ def test_nobody_gives_way_while_there_is_room():
     assert not any(each.gave_way for each in sitting)
 
 
+def test_whoever_is_refused_for_want_of_places_is_cut_once_there_are_too_many_of_them():
+    places = Places(8, 100)
+    refused = [Sitting(places, 0.0) for _ in range(4)]
+    for each in refused:
+        places.part(each)
+    assert [each.is_cut for each in refused] == [True, False, False, False]
+    places.leave(refused[1])
+    places.part(Sitting(places, 0.0))
+    assert not refused[2].is_cut
+
+
 class Wire:
     """The transport of a connection whose other side reads nothing."""
 
     def __init__(self, n_unread: int) -> None:
-        self.unread, self.closing, self.aborted = bytes(n_unread), False, False
+        self.unread, self.closing, self.aborted, self.ended = bytes(n_unread), False, False, False
 
     def get_extra_info(self, _: str) -> None:
         return None
@@ -139,6 +156,9 @@ class Wire:
 
     def write(self, data: bytes) -> None:
         self.unread += data
+
+    def write_eof(self) -> None:
+        self.ended = True
 
     def close(self) -> None:
         self.closing = True
@@ -178,7 +198,7 @@ def test_whoever_leaves_answers_unread_is_cut_off_when_it_gives_way():
 def test_whoever_does_not_read_why_it_has_to_go_is_cut_off_a_moment_later():
     wire, clock = Wire(0), Clock()
     connected_to(wire, clock).give_way()
-    assert b"503" in wire.unread and wire.closing and not wire.aborted
+    assert b"503" in wire.unread and wire.ended and not wire.aborted
     seconds, cut = clock.later[-1]
     cut()
     assert seconds == GRACE_SECONDS and wire.aborted
@@ -203,6 +223,25 @@ def test_memory_of_those_who_stopped_half_way_goes_to_those_who_send():
     assert not places.hold(sending, 700, 10.1)
     places.let_go(sending)
     assert places.hold(sending, 1000, 10.2)
+
+
+def test_a_system_that_begins_with_few_files_is_asked_for_more(tmp_path: Path):
+    """Forbids to stop at the limit that a shell begins with: beyond it nobody could connect for a second at a time."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
+    try:
+        collector = start_collector(database, environment={"LOPUB_CONNECTIONS": "300"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    try:
+        with contextlib.ExitStack() as held:
+            for _ in range(250):
+                held.enter_context(connected(collector))
+            assert collector.ask("GET", "/health").status == 200
+    finally:
+        collector.stop()
 
 
 # ---- memory
@@ -247,6 +286,28 @@ def test_a_head_of_too_many_lines_is_refused(collector: Running):
     answer = raw(collector, b"GET / HTTP/1.1\r\n" + b"a:b\r\n" * 101 + b"\r\n")
     assert answer.startswith(b"HTTP/1.1 413")
     assert b"a request's head may have at most 100 lines" in answer
+
+
+ENDLESS_HEAD = b"GET / HTTP/1.1\r\nX: " + b"x" * LONGEST_HEAD
+
+
+def test_whoever_is_refused_while_it_sends_can_read_why(collector: Running):
+    """Forbids to hang up on somebody who still sends: that resets the connection, and the answer is lost on its way."""
+    with connected(collector) as connection:
+        connection.sendall(ENDLESS_HEAD)
+        for _ in range(5):
+            time.sleep(0.1)
+            connection.sendall(b"x" * 1000)
+        status, *_ = load.answer_from(connection)
+        assert status == 413
+
+
+def test_whoever_does_not_stop_to_send_is_cut(collector: Running):
+    with connected(collector) as connection:
+        connection.sendall(ENDLESS_HEAD)
+        time.sleep(0.1)
+        with pytest.raises(OSError):
+            connection.sendall(bytes(32 * MOST_UNREAD))  # more than lies between here and there
 
 
 def test_too_many_requests_before_the_first_answer_are_refused(collector: Running):

@@ -16,6 +16,8 @@ AGAIN_SECONDS = 0.02
 """If nobody had to give way, it is not asked again for so long: asking a thousand connections takes half a millisecond."""
 AT_ONCE = 32
 """One in so many gives way at a time, for the same reason."""
+PARTING = 4
+"""For so many places, one that was refused may still be read from, until it has read why; then the first of them is cut."""
 
 
 class Credit:
@@ -48,6 +50,9 @@ class Guest(Protocol):
     def give_way(self) -> None:
         """Say so, and hang up."""
 
+    def cut(self) -> None:
+        """Hang up at once."""
+
 
 class Places:
     """The places of one server, and the bytes of requests that are in memory."""
@@ -55,6 +60,7 @@ class Places:
     def __init__(self, most: int, most_bytes: int) -> None:
         self._most, self._most_bytes, self._n_bytes = most, most_bytes, 0
         self._taken: set[Guest] = set()
+        self._parting: dict[Guest, None] = {}
         self._look_again = 0.0
 
     def take(self, guest: Guest, now: float) -> bool:
@@ -70,6 +76,17 @@ class Places:
         """The place is free, and the memory."""
         self.let_go(guest)
         self._taken.discard(guest)
+        self._parting.pop(guest, None)
+
+    def part(self, guest: Guest) -> None:
+        """It was told to go, and has no place any more."""
+        self.let_go(guest)
+        self._taken.discard(guest)
+        self._parting[guest] = None
+        if len(self._parting) > 1 + self._most // PARTING:
+            first = next(iter(self._parting))
+            del self._parting[first]
+            first.cut()
 
     def hold(self, guest: Guest, n_bytes: int, now: float) -> bool:
         """Whether there is memory for so many more bytes, or somebody gave way."""

@@ -19,9 +19,11 @@ MOST_PIPELINED = 16
 """Requests that may come before the first of them is answered."""
 MOST_HELD = 12 * 2**20
 """Bytes of requests, of all connections, that are in memory until they are answered."""
+MOST_UNREAD = 2**20
+"""Bytes that somebody may still send after it was refused; so it is told why, where hanging up would reset the connection."""
 GRACE_SECONDS = 2.0
 """A body that is late is first refused by its route, with a document; the connection is cut so much later. So is one that
-does not read why it is hung up on."""
+does not read why it is hung up on, or does not stop to send."""
 
 
 _CROWDED = Problem(Kind.BUSY, "too many connections; come again later")
@@ -41,6 +43,9 @@ class Bounded(HttpToolsProtocol):
     _head_bytes = 0
     _in_head = True
     _refusal: Problem | None = None
+    _may_send = MOST_UNREAD
+    _is_parting = False
+    """Whether it was told why it has to go."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Refuse one connection too many, if nobody gives way to it; start the clock of the others."""
@@ -56,13 +61,16 @@ class Bounded(HttpToolsProtocol):
         if self._cut is not None:
             self._cut.cancel()
         self.places.leave(self)
-        for cycle in self._cycles:  # uvicorn tells the last one only, and earlier ones would write to nobody
-            cycle.disconnected = True
-            cycle.message_event.set()
+        self._drop_requests()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Refuse a head that is too long; start the clock at the first byte of a request."""
+        if self._is_parting:
+            self._may_send -= len(data)
+            if self._may_send < 0:
+                self.cut()
+            return
         now = self.loop.time()
         self.credit.add(len(data), now)
         if self._in_head:
@@ -123,7 +131,7 @@ class Bounded(HttpToolsProtocol):
         way that we were too busy to read. Whoever does not read its answers is cut off: it would not read that either."""
         is_answering = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
         if is_answering or self.transport.get_write_buffer_size() > 0:
-            self.transport.abort()
+            self.cut()
         else:
             self._end(_CROWDED)
 
@@ -148,15 +156,32 @@ class Bounded(HttpToolsProtocol):
             self._hang_up()
 
     def _end(self, problem: Problem) -> None:
-        """Say why, and hang up; whether it is read or not."""
-        if not self.transport.is_closing():
-            self.transport.write(_raw(problem))
-            self._hang_up()
+        """Say why, and hang up once the other side has read it and did so; or after a moment."""
+        if self._is_parting or self.transport.is_closing():
+            return
+        self._is_parting = True
+        self._disarm()
+        self._drop_requests()
+        self.transport.write(_raw(problem))
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._cut = self.loop.call_later(GRACE_SECONDS, self.cut)
+        self.places.part(self)
 
     def _hang_up(self) -> None:
         """Closing waits until all is sent, for ever where the other side does not read: it gets a moment."""
         self.transport.close()
-        self._cut = self.loop.call_later(GRACE_SECONDS, self.transport.abort)
+        self._cut = self.loop.call_later(GRACE_SECONDS, self.cut)
+
+    def cut(self) -> None:
+        """At once."""
+        self.transport.abort()
+
+    def _drop_requests(self) -> None:
+        """Nobody waits for their answers; uvicorn tells the last one only, and earlier ones would write to nobody."""
+        for cycle in self._cycles:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
 
 def bounded(*, connections: int, seconds: float) -> type[Bounded]:

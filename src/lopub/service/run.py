@@ -26,6 +26,9 @@ SWITCH_SECONDS = 0.0005
 STOP_SECONDS = 2
 """How long requests that are under way may take once the process was told to stop."""
 
+SOCKETS_PER_PLACE, OTHER_FILES = 3, 256
+"""Open files: places here and in the console, and a quarter as many of those who were refused and still read why."""
+
 
 class Server(uvicorn.Server):
     """Stops on SIGTERM and SIGINT, and then is done: exit 0, where uvicorn would die of the signal again. Others run beside it,
@@ -63,6 +66,7 @@ def serve(
     """Take requests until SIGTERM or SIGINT; what was accepted by then is finished. listening: told where, and where the console
     is, which is nowhere if empty. is_demo: whether everything in the store is made up."""
     log_to_standard_error()
+    allow_files(SOCKETS_PER_PLACE * settings.connections + OTHER_FILES)
     sys.setswitchinterval(SWITCH_SECONDS)
     store.hold()
     bound = _bound(settings.host, settings.port, settings.connections)
@@ -77,6 +81,20 @@ def serve(
     finally:
         store.close()
     tell("stopped")
+
+
+def allow_files(wanted: int) -> None:
+    """Let this process open so many files, where it may; a connection is one, and many systems begin with 1,024."""
+    try:
+        import resource
+    except ImportError:  # not on Windows, which has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < wanted:
+        tell("few_files", allowed=allowed, wanted=wanted)
 
 
 def _console(collector: Collector, public: str, is_demo: bool) -> list[tuple[uvicorn.Server, socket.socket]]:

@@ -12,6 +12,7 @@ from lopub.service.campaigns import Entry, erase, find_campaign, overdue
 from lopub.service.group_commit import Writer
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
+from lopub.service.problems import Kind
 from lopub.service.settings import CollectorSettings
 from lopub.service.store import ReportStore
 
@@ -30,7 +31,7 @@ class Collector:
     def __init__(self, settings: CollectorSettings, store: ReportStore) -> None:
         self.settings, self.store = settings, store
         self.metrics = Metrics()
-        self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports)
+        self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports, connections=settings.connections)
         self._known: OrderedDict[str, Entry] = OrderedDict()
 
     async def start(self) -> None:
@@ -44,6 +45,13 @@ class Collector:
         with suppress(asyncio.CancelledError):
             await self._keeping
         await asyncio.to_thread(self.writer.stop, seconds=STOP_SECONDS)
+
+    def turns_away(self) -> bool:
+        """Whether whoever comes with reports has to come again; which is counted."""
+        if not self.writer.is_crowded():
+            return False
+        self.metrics.told(Kind.BUSY.slug)
+        return True
 
     # ---- campaigns
 

@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _SHARED = re.compile(r"/campaigns/[^/]+(/reports|/withdrawals)?")
 _EVERYBODY = {"Access-Control-Allow-Origin": "*"}
+PERMISSION = _EVERYBODY | {"Access-Control-Expose-Headers": "Retry-After"}
+"""What an answer says that any page may read."""
 DAY = 86_400
 """Seconds for which a browser may remember a permission."""
 
@@ -47,7 +49,7 @@ def _permitting(send: Send) -> Send:
     async def permitting(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update(_EVERYBODY | {"Access-Control-Expose-Headers": "Retry-After"})
+            headers.update(PERMISSION)
         await send(message)
 
     return permitting

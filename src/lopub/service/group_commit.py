@@ -17,9 +17,12 @@ GROUP_REPORTS = 8192
 """Reports after which a group is full; what still waits goes into the next."""
 
 NEARLY_FULL = 15 / 16
+"""Of the reports that may wait, and of the places that may be taken by requests that wait: the others are for those who are told
+to come again, each on the connection that it has."""
 
 
-def _crowded() -> Problem:
+def crowded() -> Problem:
+    """What is said to whoever cannot be taken now."""
     return Problem(Kind.BUSY, "too many reports wait for a commit; send the same again later")
 
 
@@ -32,14 +35,16 @@ class _Waiting(NamedTuple):
 class Writer:
     """A bounded queue in front of a store. Belongs to one event loop, in which `write` is called."""
 
-    def __init__(self, store: ReportStore, metrics: Metrics, *, most_waiting: int) -> None:
-        self._store, self._metrics, self._most_waiting = store, metrics, most_waiting
+    def __init__(self, store: ReportStore, metrics: Metrics, *, most_waiting: int, connections: int) -> None:
+        self._store, self._metrics, self._most_waiting, self._connections = store, metrics, most_waiting, connections
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._stopping = False
         self._failing = False
         self.n_waiting = 0
         """Reports that wait for a commit, or are being committed."""
+        self._n_requests = 0
+        """That they came in."""
         self._thread = threading.Thread(target=self._run, name="lopub-writer", daemon=True)
 
     def start(self) -> None:
@@ -56,11 +61,10 @@ class Writer:
         if self._thread.is_alive():
             tell("the store did not answer; what waits was not acknowledged, and will be sent again", logging.WARNING)
 
-    def check_room(self) -> None:
-        """Refuse whoever comes while the queue is nearly full, before their body is read: what is spent on reading reports that
-        then have to come again is missing for those that wait."""
-        if self.n_waiting >= NEARLY_FULL * self._most_waiting:
-            raise _crowded()
+    def is_crowded(self) -> bool:
+        """Whether whoever comes with reports is to be told to come again, before they are read: what is spent on reading them is
+        missing for those that wait."""
+        return self.n_waiting >= NEARLY_FULL * self._most_waiting or self._n_requests >= NEARLY_FULL * self._connections
 
     async def write(self, submission: Submission) -> Outcome:
         """What became of a submission, once that is durable."""
@@ -68,8 +72,9 @@ class Writer:
         told: asyncio.Future[Outcome] = self._loop.create_future()
         with self._wake:
             if self._stopping or self.n_waiting + n_reports > self._most_waiting:
-                raise _crowded()
+                raise crowded()
             self.n_waiting += n_reports
+            self._n_requests += 1
             self._queue.append(_Waiting(submission, n_reports, told))
             self._wake.notify()
         return await told
@@ -120,6 +125,7 @@ class Writer:
     def _tell(self, group: list[_Waiting], outcomes: Sequence[Outcome] | LopubError) -> None:
         with self._wake:
             self.n_waiting -= sum(waiting.n_reports for waiting in group)
+            self._n_requests -= len(group)
         for place, waiting in enumerate(group):
             if waiting.told.done():  # whoever waited has gone
                 continue

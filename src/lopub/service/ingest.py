@@ -13,6 +13,7 @@ from lopub.contract.report import FRAMED_TYPE, JSON_TYPE
 from lopub.errors import LopubError
 from lopub.service.bodies import body_of, media_type_of
 from lopub.service.collector import Collector
+from lopub.service.group_commit import crowded
 from lopub.service.problems import Kind, Problem, document, problem_of
 from lopub.service.wire import arrival_of
 
@@ -46,7 +47,8 @@ class Ingest:
         media_type = media_type_of(scope)
         if media_type not in (FRAMED_TYPE, JSON_TYPE):
             raise Problem(Kind.MEDIA_TYPE, f"reports come as {FRAMED_TYPE} or {JSON_TYPE}")
-        self._collector.writer.check_room()
+        if self._collector.writer.is_crowded():
+            raise crowded()
         most = self._settings.request_reports
         body = await body_of(scope, receive, most=self._settings.body_bytes, seconds=self._settings.receive_seconds)
         if len(body) > LONG_BODY:

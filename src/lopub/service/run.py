@@ -77,7 +77,7 @@ def serve(
     tell("started", address=address, console=console)
     listening(address, console)
     try:
-        Server(_config(app_of(collector), settings), beside).run(sockets=[bound])
+        Server(_config(app_of(collector), settings, turns_away=collector.turns_away), beside).run(sockets=[bound])
     finally:
         store.close()
     tell("stopped")
@@ -138,10 +138,15 @@ class LateConsole:
         await (await asyncio.shield(self._app))(scope, receive, send)
 
 
-def _config(app: Any, settings: CollectorSettings, lifespan: Literal["auto", "on"] = "auto") -> uvicorn.Config:
+def _config(
+    app: Any,
+    settings: CollectorSettings,
+    lifespan: Literal["auto", "on"] = "auto",
+    turns_away: Callable[[], bool] = lambda: False,
+) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=bounded(connections=settings.connections, seconds=settings.receive_seconds),
+        http=bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=turns_away),
         ws="none",
         lifespan=lifespan,
         log_config=None,

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select
@@ -61,6 +62,21 @@ def all_grants(store: ReportStore) -> list[Grant]:
     with store.reading() as connection:
         rows = connection.execute(select(tokens).order_by(tokens.c.expires, tokens.c.hash)).all()
     return [_grant(row.hash, row.scope, row.expires) for row in rows]
+
+
+Grants = Mapping[bytes, Grant]
+"""By the hashes of their tokens."""
+
+
+def grants_of(store: ReportStore) -> Grants:
+    """What each token allows."""
+    with store.reading() as connection:
+        return {row.hash: _grant(row.hash, row.scope, row.expires) for row in connection.execute(select(tokens))}
+
+
+def grant_among(grants: Grants, token: str) -> Grant | None:
+    """What a token allows; None where it is not among them."""
+    return grants.get(_hash(token))
 
 
 def revoke(store: ReportStore, name: str) -> None:

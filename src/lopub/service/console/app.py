@@ -18,13 +18,13 @@ from lopub.pages.templating import LANGUAGES
 from lopub.service.collector import Collector
 from lopub.service.console import ending, foreseeing, listing, publishing, running, signing, writing
 from lopub.service.console.desk import HERE, Desk, Screen, refused, to, words_in
-from lopub.service.console.gate import COOKIE
+from lopub.service.console.gate import COOKIE, Session
 from lopub.service.console.keeping import record
 from lopub.service.console.visits import Visit, form_of, languages_of
 from lopub.service.logs import log
 from lopub.service.metrics import CONTENT_TYPE
 from lopub.service.problems import Problem, problem_of
-from lopub.service.tokens import grant_of
+from lopub.service.tokens import grant_among, grant_of, grants_of
 
 SCREENS = (
     *signing.SCREENS, *listing.SCREENS, *writing.SCREENS, *foreseeing.SCREENS, *running.SCREENS, *publishing.SCREENS,
@@ -111,6 +111,8 @@ def _answering(desk: Desk, screen: Screen) -> Handler:
 async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -> Response:
     """Session, scope, form: in this order, so that nobody unknown makes the console read anything."""
     session = desk.gate.session(visit.cookie)
+    if session and (made := _at_hand(desk, screen, visit, session)):
+        return made
     grant = None if session is None else await run_in_threadpool(grant_of, desk.store, session.token)
     grant = None if grant is None or grant.expired else grant
     if screen.scope and (session is None or grant is None):
@@ -128,6 +130,15 @@ async def _checked(desk: Desk, screen: Screen, request: Request, visit: Visit) -
     return await run_in_threadpool(_shown, desk, screen, visit)
 
 
+def _at_hand(desk: Desk, screen: Screen, visit: Visit, session: Session) -> Response | None:
+    """What many look at, as it was a moment ago, for those who were allowed to see it then: no thread, no question to the store,
+    which is busy taking reports."""
+    if screen.at_hand is None or (grants := desk.grants.at_hand(screen.scope)) is None:
+        return None
+    grant = grant_among(grants, session.token)
+    return screen.at_hand(desk, visit) if grant and not grant.expired and grant.allows(screen.scope) else None
+
+
 def _sign_in(visit: Visit) -> Response:
     """Where somebody unknown has to go; htmx would put that page into this one, unless it is told otherwise."""
     return Response(status_code=204, headers={"HX-Redirect": "/console/sign-in"}) if visit.is_part else to("/console/sign-in")
@@ -135,6 +146,8 @@ def _sign_in(visit: Visit) -> Response:
 
 def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
     answer = screen.show(desk, visit)
+    if screen.at_hand is not None:
+        desk.grants.of(screen.scope, lambda: grants_of(desk.store))
     if screen.what and answer.status_code < 400:
         record(desk.store, visit.who, screen.what, next(iter(visit.at.values()), ""))
     return answer

@@ -21,6 +21,7 @@ from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
 from lopub.service.queue import QueuedJob, State
 from lopub.service.store import ReportStore
+from lopub.service.tokens import Grants
 
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "templates"
@@ -40,6 +41,7 @@ class Desk:
     gate: Gate = field(default_factory=Gate)
     changes: Changes = field(default_factory=Changes)
     moments: FreshThings[bytes] = field(default_factory=FreshThings)
+    grants: FreshThings[Grants] = field(default_factory=FreshThings)
 
     @property
     def store(self) -> ReportStore:
@@ -67,6 +69,8 @@ class Screen:
     """Empty: whoever comes."""
     what: str = ""
     """Under which name it is written down, if it does something."""
+    at_hand: Callable[[Desk, Visit], Answer | None] | None = None
+    """What was made for somebody else a moment ago, if so; for what many people look at."""
 
 
 def page(visit: Visit, template: str, *, status: int = 200, **context: Any) -> Answer:

@@ -108,7 +108,17 @@ def show_watch(desk: Desk, visit: Visit) -> Answer:
         chart = "" if found is None else bars(found.days)
         return rendered(visit, "watch.html", **_context(desk, visit, entry), watched=found, chart=chart)
 
-    return html(desk.moments.of((visit.at["id"], page_language(visit.languages)), made))
+    return html(desk.moments.of(_moment(visit), made))
+
+
+def watch_at_hand(desk: Desk, visit: Visit) -> Answer | None:
+    """How it went a moment ago."""
+    found = desk.moments.at_hand(_moment(visit))
+    return None if found is None else html(found)
+
+
+def _moment(visit: Visit) -> tuple[str, str]:
+    return visit.at["id"], page_language(visit.languages)
 
 
 def show_poster(desk: Desk, visit: Visit) -> Answer:
@@ -145,7 +155,7 @@ def is_typed(text: str, campaign_id: str) -> bool:
 
 SCREENS = (
     Screen("GET", "/console/campaigns/{id}", show_campaign),
-    Screen("GET", "/console/campaigns/{id}/watch", show_watch),
+    Screen("GET", "/console/campaigns/{id}/watch", show_watch, at_hand=watch_at_hand),
     Screen("GET", "/console/campaigns/{id}/poster", show_poster),
     Screen("POST", "/console/campaigns/{id}/answer", answer, scope="manage", what="made-up people asked"),
     Screen("POST", "/console/campaigns/{id}/close", close, scope="manage", what="campaign closed"),

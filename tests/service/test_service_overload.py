@@ -3,15 +3,16 @@
 import os
 import socket
 import sqlite3
-import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import load
 from flood import flooded
-from load import FULL, note_figures
+from load import FULL, Uploaders, note_figures
 from lopub.contract.report import unframed
 from servers import Running, running_collector
 
@@ -82,24 +83,68 @@ def quick(collector: Running) -> bool:
     return answer.status == 200 and time.monotonic() - started < 0.1
 
 
+@contextmanager
+def crowded_collector(directory: Path, *, n_requests: int = 1, **bounds: str) -> Iterator[tuple[Running, Callable[[], None]]]:
+    """A collector whose queue is full, with 100 reports, as long as its store is held; and what lets the store go."""
+    database = f"sqlite:///{directory}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    bounds = bounds or {"LOPUB_QUEUE_REPORTS": "100", "LOPUB_REQUEST_REPORTS": "100"}
+    bodies = load.bodies_of(load.population(CAMPAIGN, 100, seed=9), 100 // n_requests)
+    with running_collector(database, environment=bounds) as collector:
+        held = sqlite3.connect(f"{directory}/lopub.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        waiting = Uploaders(collector.port, CAMPAIGN, bodies, n=n_requests)
+
+        def let_go() -> None:
+            if held.in_transaction:
+                held.execute("ROLLBACK")
+                waiting.join()
+
+        try:
+            yield collector, let_go
+        finally:
+            let_go()
+            held.close()
+    assert len(load.kept_rows(database, CAMPAIGN)) >= 100
+
+
 def test_a_body_is_not_waited_for_while_the_queue_is_full(tmp_path: Path):
     """Forbids to read reports that have to come again: what that takes is missing for those that wait."""
-    database = f"sqlite:///{tmp_path}/lopub.db"
-    load.opened(database, CAMPAIGN)
-    bounds = {"LOPUB_QUEUE_REPORTS": "100", "LOPUB_REQUEST_REPORTS": "100"}
-    (body,) = load.bodies_of(load.population(CAMPAIGN, 100, seed=9))
-    with running_collector(database, environment=bounds) as collector:
-        held = sqlite3.connect(f"{tmp_path}/lopub.db", isolation_level=None)
-        held.execute("BEGIN IMMEDIATE")
-        waiting = threading.Thread(target=load.uploaded, args=(collector.port, CAMPAIGN, [body]))
-        waiting.start()
-        try:
-            assert answered_without_a_body(collector)
-        finally:
-            held.execute("ROLLBACK")
-            held.close()
-            waiting.join()
-    assert len(load.kept_rows(database, CAMPAIGN)) == 100
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+
+
+def test_whoever_was_sent_away_comes_again_on_the_same_connection(tmp_path: Path):
+    """Also where the body comes late and in pieces."""
+    (body,) = load.bodies_of(load.population(CAMPAIGN, 50, seed=10))
+    request = load.request_of(CAMPAIGN, body)
+    head, late = request[: -len(body)], request[-len(body) :]
+    with crowded_collector(tmp_path) as (collector, let_go):
+        assert answered_without_a_body(collector)
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=30) as connection:
+            for _ in range(3):
+                connection.sendall(head)
+                assert load.answer_from(connection)[0] == 503
+                connection.sendall(late[:100])
+                connection.sendall(late[100:])
+            let_go()
+            connection.sendall(request)
+            assert load.answer_from(connection)[0] == 200
+
+
+def test_requests_that_wait_leave_places_to_those_who_are_sent_away(tmp_path: Path):
+    """Forbids to let them wait until no place is left: then every refusal costs a new connection."""
+    with crowded_collector(tmp_path, n_requests=19, LOPUB_CONNECTIONS="20") as (collector, _):
+        assert answered_without_a_body(collector)
+
+
+def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):
+    (body,) = load.bodies_of(load.population(CAMPAIGN, 50, seed=11))
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+        answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
+    assert answer.status == 503 and answer.json["type"] == "urn:lopub:problem:busy"
+    assert answer.headers["retry-after"] == "1" and answer.headers["access-control-allow-origin"] == "*"
 
 
 def answered_without_a_body(collector: Running) -> bool:

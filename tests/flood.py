@@ -48,7 +48,9 @@ class _Line(asyncio.Protocol):
         self._found.n_without_retry_after += status == 503 and b"retry-after: " not in self._answer.lower()
         hangs_up = b"connection: close" in self._answer.lower()
         self._answer, self._waits = b"", False
-        if not hangs_up:
+        if hangs_up:
+            self._transport.close()
+        else:
             self._free.append(self)
 
     def connection_lost(self, _: Exception | None) -> None:

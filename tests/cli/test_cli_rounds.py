@@ -18,8 +18,10 @@ from lopub import (
     Campaign,
     CampaignRequest,
     Categorical,
+    Client,
     Dataset,
     Domain,
+    FileStore,
     Repeat,
     Report,
     ReportBatch,
@@ -28,6 +30,7 @@ from lopub import (
     make_campaign,
     simulate_rounds,
 )
+from lopub.cli import send
 from lopub.cli.commands import app
 from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.collection.origin import PLAIN
@@ -92,6 +95,23 @@ def test_a_day_on_which_nothing_is_due_is_a_good_day_for_programs_too(clock, tmp
     nothing = "Nothing is due today: the next round of this device begins on 2026-11-09."
     assert (again["sent"], again["n_attempts"], again["nothing_due"]) == ([], 0, nothing)
     assert first.keys() == again.keys() and len(sent(collector)) == 1
+
+
+def test_a_report_that_another_program_sent_meanwhile_is_told_so(clock, tmp_path, monkeypatch):
+    """It was due when this run began; the other one has made and sent it while this one read its record."""
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path)
+    real = send.read_record
+
+    def overtaken(*arguments: object, **options: object) -> dict[str, object]:
+        monkeypatch.setattr(send, "read_record", real)
+        Client(collector.campaign, store=FileStore(tmp_path)).encode({"smokes": False})
+        Client(collector.campaign, store=FileStore(tmp_path)).send(collector.url, allow_plain_http=True)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(send, "read_record", overtaken)
+    assert "Another program has sent the noisy report meanwhile" in done(lopub(*words, given=RECORD)).stdout
+    assert len(sent(collector)) == 1
 
 
 def test_before_the_first_round_and_after_the_last_one_nothing_is_due(clock, tmp_path):

@@ -253,6 +253,17 @@ def test_a_plan_in_rounds_is_for_the_people_of_a_round(tmp_path):
     assert "--people 6000 -o campaign.json" in shown
 
 
+def test_the_page_of_a_plan_and_its_warnings_go_by_everything_that_a_device_sends(tmp_path):
+    draft(tmp_path, "sampled")
+    words = ("plan", "draft.json", "--epsilon", "5", "--people", "6000", "--try", "0", "--html", "plan.html", "--json")
+    told = json.loads(done(lopub(*words, cwd=tmp_path)).stdout)
+    assert round(told["lifetime_epsilon"], 6) == 10
+    assert told["warnings"] and told["warnings"][0].startswith("epsilon 10 is above 8: all reports of one device")
+    page = (tmp_path / "plan.html").read_text()
+    assert re.search(r"lifetime epsilon</dt><dd><data value=\"[\d.]+\">10\.000</data>", page)
+    assert len(re.findall(r">(sampled|permanent)( \(yours\))?</th>", page)) == len(told["rounds"]) > 3
+
+
 def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
     draft(tmp_path, "sampled")
     said = refused(lopub("plan", "draft.json", "--people", "299", "--epsilon", "2", cwd=tmp_path))
@@ -347,6 +358,14 @@ def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
     assert "in however many rounds, have epsilon 2.000" in shown
     assert "every 7 days in 3 rounds; a device takes part in 2 (permanent)" in shown
     assert round(json.loads(done(lopub("campaign", "show", path, "--json")).stdout)["lifetime_epsilon"], 6) == 2
+
+
+def test_simulated_reports_are_told_with_both_epsilons(tmp_path):
+    campaign_of("sampled").save(tmp_path / "campaign.json")
+    (tmp_path / "people.csv").write_text("smokes\ntrue\nfalse\n")
+    words = ("encode", tmp_path / "campaign.json", tmp_path / "people.csv", "-o", tmp_path / "reports.parquet", "--force")
+    assert "at most 2 in 3 rounds, have epsilon 2.000" in done(lopub(*words)).stdout
+    assert round(json.loads(done(lopub(*words, "--json")).stdout)["lifetime_epsilon"], 6) == 2
 
 
 # ---- analysing
@@ -460,7 +479,8 @@ def test_a_list_of_campaigns_says_that_it_counts_the_rounds_that_can_be_shown(cl
 
 
 def test_the_card_of_a_round_names_its_days_and_says_whose_refusals_it_counts(reports, tmp_path):
-    done(lopub(*READING["publish"], "--round", "2026-11-09", cwd=readable(reports, tmp_path)))
+    told = done(lopub(*READING["publish"], "--round", "2026-11-09", cwd=readable(reports, tmp_path))).stdout
+    assert "All reports of one device together, at most" in told
     card = (tmp_path / "out" / "MODEL_CARD.md").read_text()
     assert "300 reports were used, 0 refused in all rounds of the campaign together." in card
     assert "those of the round from 2026-11-09 to 2026-11-15; late ones may come in the 14 days after it." in card

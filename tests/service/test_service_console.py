@@ -2,6 +2,7 @@
 
 import hashlib
 import html
+import http.client
 import json
 import re
 import time
@@ -24,13 +25,14 @@ from lopub.service.console import gate
 from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
+from lopub.service.console.keeping import actions
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import State, ask, claim, end, find_job
 from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 
-NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns".split())  # noqa: SIM905
+NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split())  # noqa: SIM905
 """Words of templates that every language has."""
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = {
@@ -238,8 +240,6 @@ def test_no_address_leads_out_of_what_is_to_be_had(console: Console, path: str):
 
 
 def test_metrics_are_on_the_consoles_address_alone(console: Console):
-    import http.client
-
     assert b"lopub_reports_total" in console.ask("GET", "/metrics").body
     connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=30)
     connection.request("GET", "/metrics")
@@ -343,9 +343,10 @@ def test_what_is_opened_is_what_the_preview_showed(console: Console):
 def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
     quoted = HOSTILE | {"name": "quoted", "title": '" onload="alert(1)'}
     page = console.get(opened(console, quoted))
-    snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    snippet = re.search(r'<textarea id="link"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     assert snippet
-    assert html.unescape(snippet[1]).count('"') == 8
+    assert html.unescape(snippet[1]).count('"') == 2
+    assert "&lt;iframe" not in page  # no other site may frame it here
 
 
 def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path: Path):
@@ -375,6 +376,20 @@ def test_a_file_becomes_a_draft(console: Console):
     answer = console.ask("POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x")
     assert answer.status == 303
     assert 'value="uploaded"' in console.get(answer.headers["location"])
+
+
+def test_what_is_wrong_stands_beside_its_field(console: Console):
+    address = begun(console, HOSTILE | {"name": "Not a name", "min_reports": -1, "schedule": {"opens": "x"}})
+    page = console.get(address)
+    for place in ("name", "min_reports", "schedule"):
+        beside = re.search(f'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
+        assert beside and 'class="mistake"' in beside[1], place
+        assert f'aria-describedby="{place}-remarks"' in page
+    part = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    body = urlencode(form_on(console, address) | {"name": "mended", "csrf": console.csrf()}).encode()
+    again = console.ask("POST", address, body, **part).body.decode()
+    assert re.search(r'<div id="name-remarks" hx-swap-oob="true">\s*</div>', again)
+    assert re.search(r'<div id="min_reports-remarks" hx-swap-oob="true">\s*<ul', again)
 
 
 # ---- one draft in two tabs
@@ -528,6 +543,27 @@ def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     store.close()
     assert entry.closed is not None
     assert "campaign closed" in console.get("/console/log")
+
+
+def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(console: Console):
+    campaign = people.campaign("logged")
+    told = {"Authorization": f"Bearer {console.token}", "Content-Type": "application/json"}
+    asked = [("PUT", f"/campaigns/{campaign.id}", campaign.canonical_bytes),
+             ("POST", f"/campaigns/{campaign.id}/close", json.dumps({"id": campaign.id}).encode())]  # fmt: skip
+    for method, path, body in asked:
+        connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=60)
+        connection.request(method, path, body, told)
+        assert connection.getresponse().status in (200, 201)
+        connection.close()
+    job = console.do("/console/backup").headers["location"]
+    wait_for(lambda: 'class="state done"' in console.get(job))
+    assert console.ask("GET", f"{job}/files/lopub.backup").status == 200
+    store = store_at(console.address)
+    done = [(one.what, one.subject, bool(one.who)) for one in actions(store)]
+    store.close()
+    number = job.rpartition("/")[2]
+    expected = [("campaign opened", campaign.id), ("campaign closed", campaign.id), ("file fetched", number)]
+    assert [(what, subject, True) for what, subject in expected if (what, subject, True) not in done] == []
 
 
 def test_made_up_people_answer_in_a_demo_only(console: Console):

@@ -22,7 +22,9 @@ from lopub.cli.plan_rounds import (
 from lopub.collection.dataset import Dataset
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
+from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
+from lopub.contract.view import ViewRule
 from lopub.contract.wording import weakness
 from lopub.errors import DomainError
 from lopub.files import write_whole
@@ -37,13 +39,7 @@ from lopub.planning.rounds import options_of
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
-WORDS = {
-    "subset": "a report lists several answers, the true one more likely among them",
-    "direct": "a report gives one answer, the true one or any other by chance",
-    "unary": "a report says yes or no to every answer, often wrongly",
-    "hashed": "a report names a random group of answers that the true one is more likely to be in",
-    "sample": "so many questions per person, drawn at random",
-    "fill": "as many questions per person as have so many combined answers",
+HOW = {
     "jointly": "the answers of one report are randomized as one, with the whole epsilon",
     "separately": "each answer of a report is randomized with its share of epsilon",
 }
@@ -355,7 +351,10 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
 def explained(found: Plan) -> list[str]:
     """What the words in the table of choices mean, those that are in it."""
     shown = " ".join(option.label(found.domain.sizes) for option in found.options[:N_SHOWN])
-    return [f"{word}: {meaning}" for word, meaning in WORDS.items() if word in shown.replace(",", " ").replace(":", " ").split()]
+    words = {kind.name: kind.in_short for kind in Mechanism.known.values()}
+    words |= {rule.kind: rule.in_short for rule in ViewRule.known.values()} | HOW
+    present = shown.replace(",", " ").replace(":", " ").split()
+    return [f"{word}: {meaning}" for word, meaning in words.items() if meaning and word in present]
 
 
 def _options(found: Plan) -> Table:

@@ -41,6 +41,9 @@ class Translation:
     def __post_init__(self) -> None:
         composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.title), f"texts of {len({*self.titles, *self.questions, *self.labels})} attributes")
+
     def to_json(self) -> dict[str, Json]:
         """One member of `translations` in a campaign."""
         labels: dict[str, Json] = {name: dict(texts) for name, texts in self.labels.items()}

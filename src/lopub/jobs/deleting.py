@@ -18,6 +18,8 @@ REMAINS = (
     "snapshots and backups of the disk",
 )
 """What a deletion cannot reach."""
+MOST_COPIES = 1_000_000
+"""Exports and backups that are looked for: all of them."""
 
 
 def delete(task: Task, part: Path) -> dict[str, Any]:
@@ -27,9 +29,9 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
         raise DomainError("close the campaign first: it still takes reports")
     task.progress("deleting reports", 0, None)
     is_told = not hides_a_round(task.store, entry)
-    n_rows = erase(task.store, entry)
+    n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
-    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup") if job.state is State.DONE]
+    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup", most=MOST_COPIES) if job.state is State.DONE]
     certificate = {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
@@ -45,9 +47,9 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
 def _without_exports(task: Task) -> int:
     """Take away the files of reports that jobs made; how many."""
     n = 0
-    for job in jobs_of(task.store, task.subject, kind="export"):
-        directory = task.home / str(job.number)
-        if directory.is_dir():
-            shutil.rmtree(directory)
-            n += 1
+    for job in jobs_of(task.store, task.subject, kind="export", most=MOST_COPIES):
+        directory = task.home / job.folder
+        n += directory.is_dir()
+        while directory.is_dir():  # another worker may be about to give an export its name
+            shutil.rmtree(directory, ignore_errors=True)
     return n

@@ -99,7 +99,15 @@ def show_campaign(desk: Desk, visit: Visit) -> Answer:
     found = watched(desk, entry)
     chart = "" if found is None else bars(found.days)
     return page(
-        visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public, is_demo=desk.is_demo
+        visit,
+        "campaign.html",
+        **context,
+        code=code,
+        watched=found,
+        chart=chart,
+        public=desk.public,
+        sites=desk.collector.settings.embed,
+        is_demo=desk.is_demo,
     )
 
 

@@ -141,16 +141,14 @@ def plan(
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        reports, budget = third_found(
-            domain, None if people is None else terms.reports_together(people), epsilon, error, question
-        )
+        known = None if people is None else terms.reports_together(people)
+        reports, budget = third_found(domain, known, epsilon, error, question)
         check_enough(reports, terms)
         found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
         in_rounds = options_of(campaign, people=people, population=crowd)
-        drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
-        page = plan_page(found, advised, **drawn) if html is not None else b""
+        page = page_of(html, found, advised, seed=seed, progress=told, people=people, in_rounds=in_rounds)
     write_files(campaign, output, page, html, force=force)
     plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
@@ -162,10 +160,14 @@ def plan(
         print_rounds(in_rounds)
         if output is None:
             say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
+        tell_written(files)
     if warning := weakness(campaign):
         note(f"warning: {warning}")
-    if not as_json:
-        tell_written(files)
+
+
+def page_of(html: Path | None, found: Plan, advised: list[Advice], **shown: Any) -> bytes:
+    """The plan as a page, where one is asked for; else nothing."""
+    return b"" if html is None else plan_page(found, advised, **shown)
 
 
 def check_two_given(*values: float | None) -> None:

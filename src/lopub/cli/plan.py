@@ -152,7 +152,6 @@ def plan(
         drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
         page = plan_page(found, advised, **drawn) if html is not None else b""
     write_files(campaign, output, page, html, force=force)
-    plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
         document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
@@ -161,11 +160,9 @@ def plan(
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
-    if warning := weakness(campaign):
-        note(f"warning: {warning}")
-    if not as_json:
-        tell_written(files)
+            is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
+            say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
+    tell_end(campaign, [] if as_json else files)
 
 
 def check_two_given(*values: float | None) -> None:
@@ -201,8 +198,10 @@ def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path
         write_whole(html, page, force=force)
 
 
-def tell_written(files: list[Path]) -> None:
-    """Where things lie now."""
+def tell_end(campaign: Campaign, files: list[Path]) -> None:
+    """What to beware of, and where things lie now."""
+    if warning := weakness(campaign):
+        note(f"warning: {warning}")
     for file in files:
         say(f"written: {file}")
 

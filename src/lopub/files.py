@@ -112,9 +112,15 @@ def _remove_abandoned(leftover: Path, whole: Path, now: float) -> None:
         if not whole.exists():
             leftover.unlink()
         return
+    if now - leftover.stat().st_mtime > ABANDONED_SECONDS:
+        remove_unclaimed(leftover)
+
+
+def remove_unclaimed(leftover: Path) -> None:
+    """Remove what a process that is gone was writing; what somebody still writes stays."""
     descriptor = os.open(leftover, os.O_RDONLY)
     try:
-        if now - os.stat(descriptor).st_mtime > ABANDONED_SECONDS and _is_free(descriptor):
+        if _is_free(descriptor):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     finally:
         os.close(descriptor)

@@ -116,6 +116,10 @@ class Terms:
         """The rounds, where there are any."""
         return self.schedule.repeat if self.schedule else None
 
+    def reports_together(self, people: int) -> int:
+        """How many reports of so many people are studied together: those of one round, where there are rounds."""
+        return people if self.repeat is None else self.repeat.reports_a_round(people)
+
     def to_json(self) -> dict[str, Json]:
         """The members of a campaign that are its terms."""
         translations: dict[str, Json] = {language: text.to_json() for language, text in self.translations.items()}

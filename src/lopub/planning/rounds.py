@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 
+from lopub.contract.budget import decimal_up, exact_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.mechanism import Mechanism
@@ -93,6 +94,15 @@ def round_options(
         yield RoundOption(PERMANENT, take_part, kept.epsilon, kept.lifetime_epsilon, n_reports, *errors, take_part in own)
 
 
+def options_of(campaign: Campaign, *, people: int, population: Population) -> list[RoundOption]:
+    """What rounds cost with the lifetime epsilon of this campaign, in both modes; nothing where it does not repeat."""
+    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
+    if schedule is None or schedule.repeat is None:
+        return []
+    kept, crowd = campaign if schedule.repeat.is_permanent else None, population
+    return list(round_options(campaign.domain, schedule, people=people, lifetime_epsilon=total, population=crowd, kept=kept))
+
+
 def kept_options(
     domain: Domain, terms: Terms, *, people: int, epsilon: float, lifetime_epsilon: float, population: Population, goal: str
 ) -> list[KeptOption]:
@@ -111,6 +121,15 @@ def kept_options(
 def kept_mechanisms() -> list[str]:
     """Those that can keep a permanent answer, and whose bits nobody has to choose."""
     return sorted(name for name, kind in Mechanism.known.items() if kind.keeps_answers and not kind.takes_filters)
+
+
+def epsilon_up(epsilon: float) -> str:
+    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals.
+
+    >>> epsilon_up(0.8960897), epsilon_up(1.0000000000000002)
+    ('0.897', '1.000')
+    """
+    return decimal_up(exact_decimal(f"{epsilon:.9f}", "epsilon"), 3)
 
 
 def _share_error(campaign: Campaign, n_reports: int, population: Population) -> float:

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 STARTUP_SECONDS = 30
+PROGRAM = ("-m", "lopub")
 PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"), Path("/usr/bin")]
 
 
@@ -71,9 +72,15 @@ class Running:
         return code
 
 
-def start_collector(address: str, *options: str, port: int = 0, environment: Mapping[str, str] | None = None) -> Running:
-    """`lopub serve` on a database, ready for requests."""
-    command = [sys.executable, "-m", "lopub", "serve", "--database", address, "--port", str(port), *options]
+def start_collector(
+    address: str,
+    *options: str,
+    port: int = 0,
+    environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = PROGRAM,
+) -> Running:
+    """`lopub serve` on a database, ready for requests. program: what Python is told to run, in its place."""
+    command = [sys.executable, *program, "serve", "--database", address, "--port", str(port), *options]
     alone = {"LOPUB_CONSOLE": ""}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **alone, **(environment or {})}
@@ -99,8 +106,10 @@ def _drain(stream: Any, lines: list[str]) -> None:
 
 
 @contextmanager
-def running_collector(address: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
-    running = start_collector(address, *options, environment=environment)
+def running_collector(
+    address: str, *options: str, environment: Mapping[str, str] | None = None, program: Sequence[str] = PROGRAM
+) -> Iterator[Running]:
+    running = start_collector(address, *options, environment=environment, program=program)
     try:
         yield running
     finally:

@@ -46,6 +46,7 @@ class Running:
     """The lines of its standard error so far."""
     source: str = "127.0.0.1"
     """Where requests come from."""
+    _draining: threading.Thread | None = None
 
     def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answer:
         """Send a request on a connection of its own; `Content_Type` names a header."""
@@ -57,6 +58,15 @@ class Running:
         finally:
             connection.close()
 
+    def has_said(self, words: str, *, seconds: float = 30) -> bool:
+        """Whether this is in its log; a line may come a moment after the answer that it explains."""
+        until = time.monotonic() + seconds
+        while not any(words in line for line in self.errors):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        return True
+
     def is_ready(self) -> bool:
         with suppress(OSError, http.client.HTTPException):
             return self.ask("GET", "/ready").status == 200
@@ -67,6 +77,8 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(seconds)
+        if self._draining is not None:
+            self._draining.join(seconds)  # so that `errors` has its last words
         if self.process.stdout:
             self.process.stdout.close()
         return code
@@ -91,7 +103,8 @@ def start_collector(
         _, said = process.communicate(timeout=10)
         raise RuntimeError(f"lopub serve did not start: {said}")
     running = Running(process, int(line.partition(",")[0].rpartition(":")[2]), address)
-    threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True).start()
+    running._draining = threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True)
+    running._draining.start()
     until = time.monotonic() + STARTUP_SECONDS
     while not running.is_ready():
         assert time.monotonic() < until and process.poll() is None, running.errors

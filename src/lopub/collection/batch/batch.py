@@ -108,7 +108,11 @@ class ReportBatch(Shown):
         if schedule is None or schedule.repeat is None:
             raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
         slot = schedule.round_named(name) if isinstance(name, str) else name
-        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
+        return self.only(self.slots == slot)
+
+    def only(self, rows: NDArray[np.bool_]) -> Self:
+        """Some of the reports; what is known of all stays known. rows: shape (n_reports,)."""
+        return replace(self[rows], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:

@@ -7,6 +7,7 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -45,10 +46,16 @@ def is_whole_request_with_reports(data: bytes) -> bool:
     if not data.startswith(b"POST /campaigns/"):
         return False
     head, _, body = data.partition(b"\r\n\r\n")
+    return len(head) < LONGEST_HEAD and _length_told(head) == len(body)
+
+
+@lru_cache(maxsize=64)
+def _length_told(head: bytes) -> int | None:
+    """The length of the body, as a usual head has it. Most senders send the same head again and again."""
     if head.lower().count(b"\r\ncontent-length:") != 1 or not _USUAL.fullmatch(head):
-        return False
+        return None
     length = _LENGTH.search(head)
-    return length is not None and int(length[1]) == len(body)
+    return None if length is None else int(length[1])
 
 
 class _TurnedAway:
@@ -129,6 +136,8 @@ class Bounded(HttpToolsProtocol):
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
+        if self._is_parting:
+            return
         is_answered = self.cycle is None or self.cycle.response_complete
         if self._due == math.inf and is_answered and self._head_bytes:
             self._arm()  # something came that is not yet a request
@@ -253,6 +262,7 @@ class Bounded(HttpToolsProtocol):
         self._is_parting = True
         self._disarm()
         self._drop_requests()
+        self._forget()
         self.transport.write_eof()
         self.flow.resume_reading()
         self._cut = self.loop.call_later(GRACE_SECONDS, self.cut)
@@ -266,6 +276,12 @@ class Bounded(HttpToolsProtocol):
     def cut(self) -> None:
         """At once."""
         self.transport.abort()
+
+    def _forget(self) -> None:
+        """What came of a request: whoever parts holds no memory for it."""
+        for cycle in self._cycles:
+            cycle.body = bytearray()
+        self.headers, self.scope, self.parser = [], None, None  # type: ignore[assignment]
 
     def _drop_requests(self) -> None:
         """Nobody waits for their answers; uvicorn tells the last one only, and earlier ones would write to nobody."""

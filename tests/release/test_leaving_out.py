@@ -56,7 +56,7 @@ def test_counts_do_not_tell_days(reports: fakes.ReportBatch):
 )
 def test_what_is_not_days_is_refused(reports: fakes.ReportBatch, text: str, said: str):
     with pytest.raises(DomainError, match=said):
-        publish(reports, leave_out=[text])
+        publish(reports, leave_out=(text,))
 
 
 def test_days_are_counted_with_the_first_and_the_last():

@@ -17,7 +17,6 @@ from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Binned, IntegerRange, Pair
-from lopub.contract.schedule import days_between
 from lopub.contract.texts import one_line
 from lopub.contract.wording import Wording
 from lopub.errors import NeedsReports, Reason, checks_options
@@ -176,7 +175,7 @@ def publish(
     seed: int = PublishSettings.seed,
     language: str = PublishSettings.language,
     counts: bool = PublishSettings.counts,
-    leave_out: Sequence[str] = PublishSettings.leave_out,
+    leave_out: tuple[str, ...] = PublishSettings.leave_out,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
 ) -> Publication:
@@ -198,7 +197,7 @@ def publish(
         seed=seed,
         language=language,
         counts=counts,
-        leave_out=tuple(leave_out),
+        leave_out=leave_out,
     )
     return published(data, settings, margins=margins, progress=progress)
 
@@ -219,7 +218,7 @@ def published(
     """What `publish` gives, from settings that were made before: all stages, in order."""
     told = progress or silent
     given = [margins] if isinstance(margins, JointDistribution) else margins
-    n_before, data = len(data), _without_days(data, chosen.leave_out)
+    n_before, data = len(data), data.without(chosen.leave_out)
     study, known = Study(data), Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
@@ -262,16 +261,6 @@ def published(
         n_left_out=n_before - len(data),
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
-
-
-def _without_days(data: ReportBatch | Counts, leave_out: Sequence[str]) -> ReportBatch | Counts:
-    """What is left once the reports of some days are left out."""
-    if not leave_out:
-        return data
-    if isinstance(data, Counts):
-        raise NeedsReports("counts do not tell days apart; leave_out needs the reports")
-    slots = np.concatenate([np.array(days_between(days)) for days in leave_out])
-    return data.only(~np.isin(data.slots, slots))
 
 
 def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterator[Statistic]:

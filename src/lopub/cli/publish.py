@@ -189,9 +189,7 @@ def publish(
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
     found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
-    with progress_bar("estimating") as progress:
-        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
-        publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
+    publication = replace(estimated(found, settings, margin or ()), rounds=rounds)
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
@@ -199,6 +197,13 @@ def publish(
         return print_json(found.described() | described(publication) | {"output": str(output)})
     print_publication(publication)
     say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def estimated(found: Found, settings: PublishSettings, margin: Sequence[Path]) -> Publication:
+    """All stages, with a bar. margin: files of known shares."""
+    with progress_bar("estimating") as progress:
+        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin]
+        return published(found.data, settings, progress=progress, margins=margins)
 
 
 def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:

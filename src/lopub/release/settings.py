@@ -6,6 +6,7 @@ from typing import Literal
 
 from lopub.contract.schedule import days_between
 from lopub.contract.terms import check_language
+from lopub.contract.texts import told_options
 from lopub.errors import DomainError, checks_options
 from lopub.inference import Estimator, estimator_of
 from lopub.model.dependence import Pruning, check_phi
@@ -51,6 +52,9 @@ class PublishSettings:
     leave_out: tuple[str, ...] = ()
     """Days whose reports are left out, such as 2026-03-01 or 2026-03-01..2026-03-04: by a rule that looks at nothing that reports
     say. It is published with the rest."""
+
+    def __repr__(self) -> str:
+        return told_options(self)
 
     def __post_init__(self) -> None:
         if self.phi is not None:

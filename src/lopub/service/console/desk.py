@@ -112,7 +112,7 @@ def result_of(desk: Desk, job: QueuedJob) -> Path:
     """Where the result of a job lies."""
     if job.state is not State.DONE:
         raise DomainError(f"job {job.number} has no result")
-    return desk.home / str(job.number) / "result"
+    return desk.home / job.folder / "result"
 
 
 def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:

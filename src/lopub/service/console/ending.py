@@ -119,5 +119,5 @@ SCREENS = (
     Screen("GET", "/console/jobs/{job}", show_job),
     Screen("POST", "/console/jobs/{job}/cancel", cancel_job, scope="manage", what="job cancelled"),
     Screen("GET", "/console/jobs/{job}/page", show_result),
-    Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file),
+    Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file, what="file fetched"),
 )

@@ -16,6 +16,8 @@ PEOPLE, EPSILON = 5_000, "4"
 """What a new draft is planned for."""
 MOST_DRAFTS = 1000
 SHOWN_ACTIONS = 200
+BY_COMMAND = "command line"
+"""Who did something without a token, on the machine itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -498,6 +498,7 @@ def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(con
         connection.request(method, path, body, told)
         assert connection.getresponse().status in (200, 201)
         connection.close()
+    own = opened(console, HOSTILE | {"name": "logged-too"}).rpartition("/")[2]
     job = console.do("/console/backup").headers["location"]
     wait_for(lambda: 'class="state done"' in console.get(job))
     assert console.ask("GET", f"{job}/files/lopub.backup").status == 200
@@ -505,7 +506,12 @@ def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(con
     done = [(one.what, one.subject, bool(one.who)) for one in actions(store)]
     store.close()
     number = job.rpartition("/")[2]
-    expected = [("campaign opened", campaign.id), ("campaign closed", campaign.id), ("file fetched", number)]
+    expected = [
+        ("campaign opened", campaign.id),
+        ("campaign opened", own),
+        ("campaign closed", campaign.id),
+        ("file fetched", number),
+    ]
     assert [(what, subject, True) for what, subject in expected if (what, subject, True) not in done] == []
 
 

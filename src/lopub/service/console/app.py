@@ -149,7 +149,8 @@ def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
     if screen.at_hand is not None:
         desk.grants.of(screen.scope, lambda: grants_of(desk.store))
     if screen.what and answer.status_code < 400:
-        record(desk.store, visit.who, screen.what, next(iter(visit.at.values()), ""))
+        about = answer.headers.get("location", "").rpartition("/")[2] if screen.makes else next(iter(visit.at.values()), "")
+        record(desk.store, visit.who, screen.what, about)
     return answer
 
 

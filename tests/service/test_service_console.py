@@ -241,6 +241,19 @@ def test_metrics_are_on_the_consoles_address_alone(console: Console):
     connection.close()
 
 
+VENDORED = {
+    "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "echarts.min.js": "61f13280aba3161f77fc801bf5f9c786f55f10432153a0683fc5cc0700b013d5",
+}
+"""htmx 2.0.11, and ECharts 6.1.0 (echarts.common.min.js), as they were released."""
+
+
+@pytest.mark.parametrize("name", sorted(VENDORED))
+def test_scripts_of_others_are_as_they_were_released_with_their_licence(console: Console, name: str):
+    assert hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest() == VENDORED[name]
+    assert (HERE / "static" / name.replace(".min.js", ".LICENSE")).stat().st_size > 100
+
+
 # ---- texts
 
 

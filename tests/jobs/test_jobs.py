@@ -39,6 +39,7 @@ from lopub.jobs.copying import export
 from lopub.jobs.deleting import delete
 from lopub.jobs.publishing import publish
 from lopub.jobs.results import MARK, place_of, tidy, write_archive, write_outcome
+from lopub.jobs.trying import plan
 from lopub.jobs.work import Task
 from lopub.jobs.worker import Worker
 from lopub.service.campaigns import Entry, close_campaign, erase, find_campaign, open_campaign, tally
@@ -261,6 +262,31 @@ def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: R
     for choices in ({}, {"round": now}):
         with pytest.raises(DomainError, match="close the campaign first"):
             publish(replace(task, choices=choices), tmp_path / "two")
+
+
+@pytest.mark.parametrize(("n_few", "told"), [(0, 20), (3, None), (20, 40)])
+def test_a_certificate_does_not_tell_how_many_reports_a_hidden_round_had(n_few, told, store, database: str, tmp_path: Path):
+    schedule = Schedule.in_rounds(day_of(store.today()), Repeat(every_days=20, rounds=6, take_part=2))
+    campaign = make_campaign(CAMPAIGN.domain, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    for slot, n in zip(schedule.slots, (20, n_few), strict=False):
+        answers = Dataset(campaign.domain, np.array([[1, 2]] * n, dtype=np.int32).reshape(n, 2))
+        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+    close_campaign(store, campaign.id)
+    task = Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices={}, progress=silent)
+    assert delete(task, tmp_path)["rows_deleted"] == told
+
+
+def test_a_draft_in_rounds_is_tried_with_the_people_of_one_round(store: ReportStore, database: str, tmp_path: Path):
+    repeat = {"every_days": 7, "rounds": 6, "take_part": 3}
+    draft = json.dumps({"name": "months", "schedule": {"opens": "2026-11-02", "repeat": repeat}, "schema": {"fields": [
+        {"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]}})  # fmt: skip
+    choices = {"draft": draft, "people": 1000, "epsilon": 2}
+    task = Task(store=store, address=database, home=tmp_path, subject="draft", choices=choices, progress=silent)
+    assert plan(task, tmp_path)["tried_people"] == 500
+    page = (tmp_path / "plan.html").read_text()
+    assert '<h2 id="rounds">What rounds cost</h2>' in page
+    assert re.search(r"lifetime epsilon</dt><dd><data value=\"[\d.]+\">6\.000</data>", page)
 
 
 def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: ReportStore, database: str, tmp_path: Path):

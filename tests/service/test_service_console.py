@@ -7,23 +7,29 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
 import people
 from consoles import Console, begun, opened, running_console, send
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation.clients import simulate
 from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
-from lopub.service.campaigns import all_campaigns, close_campaign
+from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign
 from lopub.service.console import gate
 from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
 from lopub.service.console.keeping import actions
 from lopub.service.database import store_at
+from lopub.service.importing import _rows
 from lopub.service.queue import State, ask, claim, end, find_job
+from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 
 NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split())  # noqa: SIM905
@@ -287,6 +293,39 @@ def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
     assert "Epsilon 9 is above 8: it protects on paper only." in weak
 
 
+REPEAT = {"every_days": 7, "rounds": 6, "take_part": 3, "mode": "sampled"}
+
+
+def in_rounds(name: str, **repeat: str | int) -> dict:
+    fields = [{"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]
+    opens = str(date.today() - timedelta(days=1))
+    schedule = {"opens": opens, "repeat": REPEAT | repeat}
+    return {"name": name, "min_reports": 40, "schedule": schedule, "schema": {"fields": fields}}
+
+
+def test_a_campaign_in_rounds_is_planned_for_one_of_them_and_both_epsilons_are_shown(console: Console):
+    address = begun(console, in_rounds("months"))
+    plan = console.get(f"{address}/plan?people=1000&epsilon=2", HX_Request="true")
+    assert 'take part in 3 of 6, which makes <data value="500">500</data> reports a round' in plan
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in plan and "is above 8" not in plan
+    once = begun(console, {key: value for key, value in in_rounds("once").items() if key != "schedule"})
+    shares = [
+        re.findall(r"one question</dt><dd>(.*?)</dd>", text) for text in (plan, console.get(f"{once}/plan?people=500&epsilon=2"))
+    ]
+    assert shares[0] == shares[1]
+    assert "Epsilon 9 is above 8" in console.get(f"{address}/plan?people=1000&epsilon=3", HX_Request="true")
+    console.do(f"{address}/plan", {"people": "1000", "epsilon": "2"})
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in console.get(f"{address}/preview")
+    campaign = console.get(console.do(f"{address}/open").headers["location"])
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in campaign
+    assert "6 of 7 days; a device takes part in 3 (sampled)" in campaign
+
+
+def test_a_draft_that_keeps_an_answer_is_not_planned_as_if_it_were_asked_once(console: Console):
+    answer = console.ask("GET", f"{begun(console, in_rounds('kept', mode='permanent') | {'min_reports': 100})}/plan")
+    assert answer.status == 400 and b"a campaign in mode permanent is made with" in answer.body
+
+
 def test_a_preview_is_the_contributors_own_page_and_knows_no_collector(console: Console):
     address = begun(console)
     assert f'<iframe src="{address}/page"' in console.get(f"{address}/preview")
@@ -484,6 +523,24 @@ def test_from_min_reports_on_the_counts_are_shown(console: Console):
     page = console.get(send(console, "enough", 42, min_reports=40))
     assert '<data value="42">42</data>' in page
     assert "Reports by day" in page
+
+
+def test_what_is_watched_of_rounds_is_one_of_them_and_hides_those_with_too_few(console: Console):
+    """A second round with as many reports is no reason to expect less error of a share."""
+    address = opened(console, in_rounds("watched"))
+    store = store_at(console.address)
+    entry = find_campaign(store, address.rpartition("/")[2])
+    pages = []
+    for number, n in enumerate((60, 60, 7)):
+        slot = entry.campaign.terms.schedule.slots[number]
+        table = Dataset(entry.campaign.domain, np.zeros((n, 2), dtype=np.uint16))
+        store.write([Submission(entry.number, _rows(simulate(table, entry.campaign, seed=slot, slot=slot), entry.number))])
+        pages.append(re.findall(r'<div id="watch".*?</details>', console.get(address), re.DOTALL)[0])
+    store.close()
+    errors = [re.findall(r"expected in the last of them</dt><dd>(.*?)</dd>", page) for page in pages]
+    assert len(errors[0]) == 1 and errors[0] == errors[1]
+    assert pages[2] == pages[1] and '<data value="120">120</data>' in pages[1]
+    assert "Reports by round" in pages[0] and "at this pace" not in pages[0]
 
 
 def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):

@@ -315,6 +315,8 @@ def _say_end(publication: Publication) -> None:
     """How many records, and what to beware of."""
     copies = f" in each of {len(publication.copies)} tables" if len(publication.copies) > 1 else ""
     say(f"{len(publication.synthetic):,} synthetic records{copies}")
+    if in_all := lifetime_in_words(publication.campaign):
+        say(in_all)
     for warning in warnings_of(publication):
         note(f"warning: {warning}")
     for notice in notices_of(publication):

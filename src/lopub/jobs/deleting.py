@@ -8,7 +8,7 @@ from typing import Any
 from lopub.contract.schedule import day_of
 from lopub.errors import DomainError
 from lopub.jobs.work import Task
-from lopub.service.campaigns import erase
+from lopub.service.campaigns import erase, hides_a_round
 from lopub.service.queue import State, jobs_of
 
 REMAINS = (
@@ -28,6 +28,7 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
     if entry.closed is None:
         raise DomainError("close the campaign first: it still takes reports")
     task.progress("deleting reports", 0, None)
+    is_told = not hides_a_round(task.store, entry)
     n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
     backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup", most=MOST_COPIES) if job.state is State.DONE]
@@ -35,7 +36,7 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
         "deleted_on": str(day_of(task.store.today())),
-        "rows_deleted": n_rows if n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
+        "rows_deleted": n_rows if is_told and n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
         "exports_deleted": n_exports,
         "may_remain": [*REMAINS, *(f"{name}, which this service made" for name in backups)],
     }

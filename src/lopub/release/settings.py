@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Literal
 
 from lopub.contract.terms import check_language
+from lopub.contract.texts import told_options
 from lopub.errors import DomainError, checks_options
 from lopub.inference import Estimator, estimator_of
 from lopub.model.dependence import Pruning, check_phi
@@ -47,6 +48,9 @@ class PublishSettings:
     shown in the campaign's."""
     counts: bool = True
     """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
+
+    def __repr__(self) -> str:
+        return told_options(self)
 
     def __post_init__(self) -> None:
         if self.phi is not None:

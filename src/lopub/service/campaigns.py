@@ -195,6 +195,14 @@ def tally(store: ReportStore, entry: Entry) -> Tally:
     return found
 
 
+def hides_a_round(store: ReportStore, entry: Entry) -> bool:
+    """Whether a round has reports, but too few to be shown: a total of all rounds would tell how many."""
+    if entry.campaign.terms.repeat is None:
+        return False
+    with store.reading() as connection:
+        return any(n < entry.campaign.terms.min_reports for n in _tally(connection, entry.number).slots.values())
+
+
 def _tally(connection: Connection, number: int) -> Tally:
     slot = tallies.c.slot
     counted = connection.execute(select(slot, tallies.c.n).where(tallies.c.campaign == number).order_by(slot)).all()

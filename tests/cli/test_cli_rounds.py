@@ -30,8 +30,7 @@ from lopub import (
     make_campaign,
     simulate_rounds,
 )
-from lopub.cli import send
-from lopub.cli.commands import app
+from lopub.cli import app, send
 from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.collection.origin import PLAIN
 from lopub.contract.budget import decimal_up, exact_decimal

@@ -141,16 +141,17 @@ def plan(
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        known = None if people is None else terms.reports_together(people)
-        reports, budget = third_found(domain, known, epsilon, error, question)
+        reports, budget = third_found(
+            domain, None if people is None else terms.reports_together(people), epsilon, error, question
+        )
         check_enough(reports, terms)
         found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
         in_rounds = options_of(campaign, people=people, population=crowd)
-        page = page_of(html, found, advised, seed=seed, progress=told, people=people, in_rounds=in_rounds)
+        drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
+        page = plan_page(found, advised, **drawn) if html is not None else b""
     write_files(campaign, output, page, html, force=force)
-    plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
         document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
@@ -159,15 +160,9 @@ def plan(
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
-        tell_written(files)
-    if warning := weakness(campaign):
-        note(f"warning: {warning}")
-
-
-def page_of(html: Path | None, found: Plan, advised: list[Advice], **shown: Any) -> bytes:
-    """The plan as a page, where one is asked for; else nothing."""
-    return b"" if html is None else plan_page(found, advised, **shown)
+            is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
+            say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
+    tell_end(campaign, [] if as_json else files)
 
 
 def check_two_given(*values: float | None) -> None:
@@ -203,8 +198,10 @@ def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path
         write_whole(html, page, force=force)
 
 
-def tell_written(files: list[Path]) -> None:
-    """Where things lie now."""
+def tell_end(campaign: Campaign, files: list[Path]) -> None:
+    """What to beware of, and where things lie now."""
+    if warning := weakness(campaign):
+        note(f"warning: {warning}")
     for file in files:
         say(f"written: {file}")
 

@@ -94,6 +94,7 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         checks={str(kind): str(made) for kind, made in manifest.get("checks", {}).items()},
         findings=_findings(directory, domain),
         origin=Origin(reports.get("simulated", False), reports.get("withdrawn", 0)),
+        n_left_out=int(reports.get("left_out", 0)),
         counts=Counts.load(counts, campaign) if counts.exists() else None,
     )
 
@@ -125,6 +126,7 @@ def _settings(settings: Mapping[str, Any]) -> PublishSettings:
         seed=settings["seed"],
         language=settings.get("language", ""),
         counts=settings.get("counts", False),
+        leave_out=tuple(map(str, settings.get("leave_out", ()))),
     )
 
 

@@ -86,6 +86,8 @@ def notices_of(publication: Publication) -> list[str]:
         if made != MADE:
             unmade.setdefault(made, []).append(kind)
     found = [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
+    if days := publication.settings.leave_out:
+        found.append(f"{publication.n_left_out:,} reports of {', '.join(days)} were left out, as was asked for")
     return found + [f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md" for why, kinds in unmade.items()]
 
 

@@ -11,7 +11,7 @@ from lopub.release.render.together import FindingShown
 
 LETTERS = 96
 """On a line of paper."""
-ROOM = 25
+ROOM = 23
 """Lines of the first page that what was asked and found may fill; the others say the same on every page."""
 WARNING = 4
 """Lines of a warning on top."""

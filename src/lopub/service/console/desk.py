@@ -14,6 +14,7 @@ from lopub.errors import DomainError, NoCampaign
 from lopub.pages.templating import environment, page_language
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
+from lopub.service.console.alarming import Lookout
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
 from lopub.service.console.moments import FreshThings
@@ -42,6 +43,7 @@ class Desk:
     changes: Changes = field(default_factory=Changes)
     moments: FreshThings[bytes] = field(default_factory=FreshThings)
     grants: FreshThings[Grants] = field(default_factory=FreshThings)
+    lookout: Lookout = field(default_factory=Lookout)
 
     @property
     def store(self) -> ReportStore:

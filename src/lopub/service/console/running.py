@@ -14,6 +14,7 @@ from lopub.errors import TooFewReports
 from lopub.forecast.outlook import Outlook, outlook_of
 from lopub.pages.templating import page_language
 from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
+from lopub.service.console.alarming import Look
 from lopub.service.console.charts import bars
 from lopub.service.console.desk import Answer, Desk, Screen, html, page, refused, rendered, to
 from lopub.service.console.keeping import goal_of
@@ -41,6 +42,8 @@ class Watched:
     goal_error: float | None
     days_left: int | None
     """Until the goal is reached at this pace."""
+    look: Look | None
+    """For fakes; None before the first one has ended."""
 
 
 @lru_cache(maxsize=64)
@@ -67,6 +70,7 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
         goal=goal,
         goal_error=None if goal is None else at.shares_at(goal),
         days_left=None if goal is None or terms.repeat else _days_left(found, goal, entry.clock()),
+        look=None if terms.repeat or entry.erased is not None else desk.lookout.at(desk.store, entry, found.n_reports),
     )
 
 

@@ -79,6 +79,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/hostile.py
 	$(BIN)/python benchmarks/console.py pages
 	$(BIN)/python benchmarks/console.py viewers
+	$(BIN)/python benchmarks/console.py cancels
 
 reproduction: $(VENV)/.dev
 	$(BIN)/lopub reproduce -o docs --force

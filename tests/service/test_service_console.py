@@ -247,6 +247,19 @@ def test_metrics_are_on_the_consoles_address_alone(console: Console):
     connection.close()
 
 
+VENDORED = {
+    "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "echarts.min.js": "61f13280aba3161f77fc801bf5f9c786f55f10432153a0683fc5cc0700b013d5",
+}
+"""htmx 2.0.11, and ECharts 6.1.0 (echarts.common.min.js), as they were released."""
+
+
+@pytest.mark.parametrize("name", sorted(VENDORED))
+def test_scripts_of_others_are_as_they_were_released_with_their_licence(console: Console, name: str):
+    assert hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest() == VENDORED[name]
+    assert (HERE / "static" / name.replace(".min.js", ".LICENSE")).stat().st_size > 100
+
+
 # ---- texts
 
 
@@ -555,6 +568,7 @@ def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(con
         connection.request(method, path, body, told)
         assert connection.getresponse().status in (200, 201)
         connection.close()
+    own = opened(console, HOSTILE | {"name": "logged-too"}).rpartition("/")[2]
     job = console.do("/console/backup").headers["location"]
     wait_for(lambda: 'class="state done"' in console.get(job))
     assert console.ask("GET", f"{job}/files/lopub.backup").status == 200
@@ -562,7 +576,12 @@ def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(con
     done = [(one.what, one.subject, bool(one.who)) for one in actions(store)]
     store.close()
     number = job.rpartition("/")[2]
-    expected = [("campaign opened", campaign.id), ("campaign closed", campaign.id), ("file fetched", number)]
+    expected = [
+        ("campaign opened", campaign.id),
+        ("campaign opened", own),
+        ("campaign closed", campaign.id),
+        ("file fetched", number),
+    ]
     assert [(what, subject, True) for what, subject in expected if (what, subject, True) not in done] == []
 
 

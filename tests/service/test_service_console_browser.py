@@ -225,6 +225,7 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         answer_it(console, 120)
         browser.refresh()
         assert "120" in walk.text
+        walk.until("return document.querySelector('.plot canvas')")
         walk.choose("a[href$='/poster']", "Tea or <b>tea</b>?")
         walk.choose(".screen a", "Tea or <b>tea</b>?")
         digits = browser.current_url.rpartition("/")[2][:8]

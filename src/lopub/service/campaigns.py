@@ -132,7 +132,7 @@ def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaig
     return _from_row(store, row, campaign)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _read(body: bytes) -> Campaign:
     """A campaign never changes, and to read one takes a millisecond; whoever lists many asks again and again."""
     return Campaign.from_bytes(body)

@@ -102,6 +102,6 @@ def erase_overdue(store: ReportStore) -> None:
     """Delete the reports of all campaigns whose retention is over, and log that; not how many, which may be too few to show. What
     was exported of them, and the certificate, is left to a worker."""
     for entry in overdue(store):
-        ask(store, "delete", entry.campaign.id)
         erase(store, entry)
+        ask(store, "delete", entry.campaign.id)  # after it: a worker that erased at the same time could be in its way
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16])

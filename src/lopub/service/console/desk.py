@@ -71,6 +71,8 @@ class Screen:
     """Empty: whoever comes."""
     what: str = ""
     """Under which name it is written down, if it does something."""
+    makes: bool = False
+    """Whether it is about what it makes, to which it leads, and not about what the address names."""
     at_hand: Callable[[Desk, Visit], Answer | None] | None = None
     """What was made for somebody else a moment ago, if so; for what many people look at."""
 

@@ -264,5 +264,5 @@ SCREENS = (
     Screen("POST", "/console/drafts/{draft}/bin", bin_question, scope="manage"),
     Screen("GET", "/console/drafts/{draft}/preview", show_preview),
     Screen("GET", "/console/drafts/{draft}/page", show_page),
-    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened"),
+    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened", makes=True),
 )

@@ -189,7 +189,7 @@ def drop(desk: Desk, visit: Visit) -> Answer:
 
 
 SCREENS = (
-    Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun"),
+    Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun", makes=True),
     Screen("GET", "/console/drafts/{draft}", show_draft),
     Screen("POST", "/console/drafts/{draft}", save_draft, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/text", save_text, scope="manage"),

@@ -36,7 +36,7 @@ class Tallied:
 
     @cached_property
     def _weights(self) -> Probabilities:
-        return self.tallies.sum(axis=0).astype(np.float64)
+        return np.asarray(self.tallies.sum(axis=0), dtype=np.float64)
 
     def within(self, folds: Folds) -> "Tallied":
         return replace(self, tallies=self.tallies[sorted(folds)])
@@ -91,4 +91,4 @@ def _numbered(tables: Sequence[Overlaps]) -> NDArray[np.int64] | None:
 
 def _ahead(table: Overlaps) -> NDArray[np.int64]:
     """By how many bits each candidate is ahead of the last one: all that a report says."""
-    return table.astype(np.int64) - table.min(axis=1, keepdims=True)
+    return np.asarray(table.astype(np.int64) - table.min(axis=1, keepdims=True), dtype=np.int64)

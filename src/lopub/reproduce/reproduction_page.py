@@ -40,8 +40,8 @@ QUICK_NOTE = """
 MIXED = "mixed"
 MIXED_NOTE = """
 > **Of more than one run**: NLTCS was measured after the rest, on a machine that was busy with other work, and without `shrunk`
-> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`) is of earlier versions of
-> them. Of times, compare only those of one table and one estimator.
+> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`) is of earlier versions.
+> Of times, compare only those of one table and one estimator.
 """
 NOTES = {QUICK.name: QUICK_NOTE, MIXED: MIXED_NOTE}
 """What a page says above everything else, by the scale of its run; nothing of a full one in one piece."""

@@ -53,7 +53,8 @@ unit: $(VENV)/.dev clients/js/node_modules/.ready # on two cores, a third worker
 test-full: $(VENV)/.dev
 	LOPUB_FULL=1 $(BIN)/pytest tests/service/test_service_endurance.py tests/service/test_service_hostile.py tests/service/test_service_overload.py \
 		tests/service/test_service_store_gone.py tests/service/test_service_power.py tests/service/test_service_upgrade.py \
-		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py \
+		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py tests/jobs \
+		tests/service/test_service_console_browser.py tests/service/test_service_console_fuzz.py \
 		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
 		tests/forecast/test_alarms.py tests/cli/test_cli_killed.py tests/clients tests/evaluation/audit
 	$(BIN)/python -m pip install --quiet --editable ".[fuzz]" && $(BIN)/python tests/fuzzing.py all
@@ -76,6 +77,9 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/alarms.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/hostile.py
+	$(BIN)/python benchmarks/console.py pages
+	$(BIN)/python benchmarks/console.py viewers
+	$(BIN)/python benchmarks/console.py cancels
 
 reproduction: $(VENV)/.dev
 	$(BIN)/lopub reproduce -o docs --force

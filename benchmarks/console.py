@@ -3,6 +3,7 @@
 `python benchmarks/console.py pages [--reports N]` fills a store with N reports, through the store's own way of writing, which
 keeps the counters, and takes the time of the first pages and of a slider. `python benchmarks/console.py viewers [--seconds S]`
 sends reports at full load, by turns without and with 200 people who watch the campaign, and compares the two within one run.
+`python benchmarks/console.py cancels` stops publications at random moments, and takes the time until each has ended.
 Figures go to benchmarks/results/console.csv, one line for each store and figure.
 """
 
@@ -11,8 +12,10 @@ import asyncio
 import csv
 import multiprocessing
 import os
+import random
 import secrets
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,8 +32,9 @@ from consoles import Console, running_console  # tests/consoles.py
 from lopub import Campaign, Client, MemoryStore, Terms
 from lopub.contract.report import Report
 from lopub.forecast.request import CampaignRequest, make_campaign
-from lopub.service.campaigns import open_campaign
+from lopub.service.campaigns import close_campaign, open_campaign
 from lopub.service.database import store_at
+from lopub.service.queue import State, ask, cancel, find_job
 from lopub.service.rows import tallies
 from lopub.service.store import ReportStore, StoredReport, Submission
 from service import Answers, addresses, campaign, load
@@ -39,6 +43,7 @@ RESULTS = Path(__file__).parent / "results" / "console.csv"
 N_CAMPAIGNS, N_DAYS, GROUP = 20, 60, 100_000
 VIEWERS, EVERY_SECONDS = 200, 10
 TURNS = 4
+N_CANCELS = 20
 Figures = dict[str, float]
 
 
@@ -197,9 +202,35 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
     }
 
 
+def cancels(address: str, directory: Path) -> Figures:
+    """Milliseconds from asking to cancel a publication until it has ended, at moments drawn from a fixed seed."""
+    target, home, rng = filled(address, 200_000)[0], directory / "files", random.Random(1)
+    store = store_at(address)
+    close_campaign(store, target.id)
+    command = [sys.executable, "-m", "lopub", "worker", "--database", address, "--files", str(home)]
+    worker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    times = []
+    while len(times) < N_CANCELS:
+        job = ask(store, "publish", target.id)
+        while find_job(store, job.number).state is State.WAITING:
+            time.sleep(0.01)
+        time.sleep(rng.uniform(0, 4))
+        started = time.perf_counter()
+        cancel(store, job.number)
+        while find_job(store, job.number).is_under_way:
+            time.sleep(0.01)
+        if find_job(store, job.number).state is State.CANCELLED:  # else it was done before
+            times.append(1000 * (time.perf_counter() - started))
+    worker.terminate()
+    worker.wait()
+    store.close()
+    assert not list(home.rglob("*.part"))
+    return {"cancels": len(times), "cancel_median_ms": statistics.median(times), "cancel_most_ms": max(times)}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["pages", "viewers"])
+    parser.add_argument("what", choices=["pages", "viewers", "cancels"])
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--store", choices=["sqlite", "postgresql"])
@@ -212,6 +243,8 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as directory:
                 if options.what == "pages":
                     figures = pages(address, Path(directory), options.reports)
+                elif options.what == "cancels":
+                    figures = cancels(address, Path(directory))
                 else:
                     figures = viewers(address, Path(directory), options.seconds)
             rows = [

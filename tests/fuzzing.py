@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ except ImportError:  # `costly` needs none
 
 with watched:
     import fakes
-    from lopub import Campaign, LopubError, Report
+    import hostile_xlsx
+    from lopub import Campaign, LopubError, Report, ReportBatch
     from lopub.collection.batch.report_files import framed_bytes, load_reports
     from lopub.collection.counts.count_files import load_counts
     from lopub.contract.report import unframed
@@ -70,6 +72,20 @@ def _from_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes],
     return fed
 
 
+def _sheet(rows: bytes, path: Path) -> Path:
+    """A workbook whose sheet has these rows: bytes of a packed file hardly ever get past its checksums."""
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, part in hostile_xlsx.book(rows).items():
+            packed.writestr(name, part)
+    return path
+
+
+FORM = (
+    hostile_xlsx.head(5)
+    + hostile_xlsx.inline("select_one yes_no", "q", "Is it?")
+    + hostile_xlsx.inline("integer", "n", "How many?")
+)
+SHEET = Path(tempfile.mkdtemp()) / "sheet.xlsx"
 TARGETS: dict[str, tuple[Callable[[bytes], Any], int]] = {
     "report": (lambda data: Report.from_bytes(data, CAMPAIGN), 10_000_000),
     "frames": (_frames, 10_000_000),
@@ -80,7 +96,24 @@ TARGETS: dict[str, tuple[Callable[[bytes], Any], int]] = {
     "counts": (_from_file(".counts", lambda path: load_counts(path, CAMPAIGN)), 100_000),
     "query": (lambda data: parsed(data.decode("utf-8", "replace")), 100_000),
     "xlsform": (_from_file(".xlsx", draft_from_xlsform), 100_000),
+    "xlsform sheet": (lambda data: draft_from_xlsform(_sheet(data, SHEET)), 100_000),
 }
+
+
+def _counted(batch: ReportBatch, path: Path) -> None:
+    """The counts of reports, by a process that may compile what counts."""
+    with tempfile.TemporaryDirectory() as directory:
+        batch.save(Path(directory) / "reports.parquet")
+        command = [
+            sys.executable,
+            "-m",
+            "lopub",
+            "count",
+            f"{directory}/reports.parquet",
+            "-o",
+            str(path.with_suffix(".parquet")),
+        ]
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NUMBA_DISABLE_JIT": "0"})
 
 
 def seeds(target: str, directory: Path) -> None:
@@ -94,9 +127,10 @@ def seeds(target: str, directory: Path) -> None:
         "campaign": lambda path: path.write_bytes(CAMPAIGN.canonical_bytes),
         "framed file": lambda path: path.write_bytes(framed_bytes(batch)),
         "parquet": lambda path: batch.save(path.with_suffix(".parquet")),
-        "counts": lambda path: None,
+        "counts": lambda path: _counted(batch, path),
         "query": lambda path: path.write_text("q0 = 1 and (q1 < 2 or not q2 in (1, 2))"),
-        "xlsform": lambda path: None,
+        "xlsform": lambda path: _sheet(FORM, path),
+        "xlsform sheet": lambda path: path.write_bytes(FORM),
     }
     valid[target](directory / "seed")
 
@@ -113,7 +147,7 @@ def fuzz(target: str, runs: int) -> None:
 
     with tempfile.TemporaryDirectory() as corpus:
         seeds(target, Path(corpus))
-        atheris.Setup([sys.argv[0], f"-runs={runs}", f"-timeout={SLOW_SECONDS}", "-max_len=4096", "-verbosity=0", corpus], one)
+        atheris.Setup([sys.argv[0], f"-runs={runs}", f"-timeout={SLOW_SECONDS}", "-max_len=8192", "-verbosity=0", corpus], one)
         atheris.Fuzz()
 
 

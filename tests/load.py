@@ -4,6 +4,7 @@ One factor decides the size of the tests of endurance: with LOPUB_FULL=1 the fig
 """
 
 import csv
+import fcntl
 import hashlib
 import os
 import socket
@@ -211,12 +212,15 @@ def note_figures(test: str, store: str, **figures: float) -> None:
     """Write measured figures of the full profile down, in place of those of an earlier run."""
     if not FULL:
         return
-    found = list(csv.reader(RESULTS.read_text().splitlines())) if RESULTS.exists() else []
-    others = [row for row in found[1:] if row[:2] != [test, store]]
-    rows = others + [
-        [test, store, name, f"{value:.6g}" if isinstance(value, float) else str(value)] for name, value in figures.items()
-    ]
-    with RESULTS.open("w", newline="") as file:
+    RESULTS.touch()
+    with RESULTS.open("r+", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # tests may run beside each other
+        others = [row for row in list(csv.reader(file))[1:] if row[:2] != [test, store]]
+        rows = others + [
+            [test, store, name, f"{value:.6g}" if isinstance(value, float) else str(value)] for name, value in figures.items()
+        ]
+        file.seek(0)
+        file.truncate()
         csv.writer(file, lineterminator="\n").writerows(
             [["test", "store", "figure", "value"], *sorted(rows, key=lambda row: row[:2])]
         )

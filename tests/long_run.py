@@ -1,26 +1,56 @@
-"""A long run: mixed traffic, withdrawals and retention for an hour, and whether memory, handles and counts stay as they should.
+"""A long run: an hour of mixed traffic, withdrawals and retention; whether memory, handles, log and counts are as they should be.
 
-`python tests/long_run.py [--minutes M] [--database URL]`; not part of any gate. Prints one line per minute, and at the end
-the slope of memory and handles after the first sixth of the time, and whether the counts are exact. Exits with 1 if not.
+`python tests/long_run.py [--minutes M] [--reports N] [--database URL]`; not part of any gate. So many reports are spread over the
+time: whole requests and single ones, framed and JSON, some of them again, some withdrawn, some nonsense. Beside them, once a
+minute, a campaign whose retention is over, which the collector has to find and to erase. Prints one line per minute. At the end:
+the trend of memory and of open handles after the first sixth of the time, in its standard errors, the errors in the log, and
+whether every count is exact. Exits with 1 if anything is not.
 """
 
 import argparse
 import hashlib
+import http.client
+import math
 import os
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from sqlalchemy import func, select
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import load
-from lopub.contract.report import base64url, unframed
+from lopub import Campaign, CampaignRequest, Terms, make_campaign
+from lopub.contract.report import JSON_TYPE, Report, base64url, framed, unframed
+from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
+from lopub.service.database import store_at
+from lopub.service.rows import reports
+from lopub.service.store import Submission
+from lopub.service.wire import row_of
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign("long-run")
-PER_ROUND = 20_000
+PER_ROUND, N_SINGLE, N_AGAIN, N_WITHDRAWN, N_OVERDUE = 20_000, 40, 5, 3, 500
+SWEEP_SECONDS = 30
+SWEEPING = f"""
+import lopub.service.collector as collector
+collector.RETENTION_SECONDS = {SWEEP_SECONDS}
+from lopub.__main__ import main
+main()
+"""
+"""The collector, which looks for what is to be erased twice a minute and not once an hour."""
+BLOCK_MINUTES = 5
+"""Memory comes in steps, so that minutes are not independent; means of so many nearly are."""
+NOISE = 3.4
+"""Standard errors of a slope: with ten blocks, one true zero in a hundred lies beyond."""
+
+
+# ---- what is watched
 
 
 def memory(collector: Running) -> float:
@@ -33,50 +63,182 @@ def handles(collector: Running) -> int:
     return len(os.listdir(f"/proc/{collector.process.pid}/fd"))
 
 
-def withdraw_one(collector: Running, body: bytes) -> bytes:
-    """The name of a report that was withdrawn."""
-    report = next(iter(unframed(body)))
-    said = f'{{"id": "{base64url(report[9:25])}"}}'
-    answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/withdrawals", said, Content_Type="application/json")
-    assert answer.status == 204, answer
-    return hashlib.sha256(report[9:25]).digest()
+@dataclass
+class Watched:
+    """What was seen of a process: by the minute since the start."""
+
+    minutes: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+    n_handles: list[float] = field(default_factory=list)
+
+    def look(self, collector: Running, minute: float) -> None:
+        self.minutes.append(minute)
+        self.megabytes.append(memory(collector))
+        self.n_handles.append(handles(collector))
 
 
-def slope(values: list[float]) -> float:
-    """By the minute, after the first sixth."""
-    late = values[len(values) // 6 :]
-    return statistics.linear_regression(range(len(late)), late).slope if len(late) > 2 else 0.0
+def trend(minutes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """The slope by the hour after the first sixth, from means of blocks; and how many standard errors that is."""
+    first = minutes[-1] / 6
+    blocks: dict[int, list[tuple[float, float]]] = {}
+    for minute, value in zip(minutes, values, strict=True):
+        if minute >= first:
+            blocks.setdefault(int((minute - first) // BLOCK_MINUTES), []).append((minute / 60, value))
+    points = [tuple(map(statistics.fmean, zip(*block, strict=True))) for block in blocks.values()]
+    if len(points) < 3:
+        return 0.0, 0.0
+    hours, means = zip(*points, strict=True)
+    line = statistics.linear_regression(hours, means)
+    rest = sum((mean - line.intercept - line.slope * hour) ** 2 for hour, mean in points) / (len(points) - 2)
+    error = math.sqrt(rest / sum((hour - statistics.fmean(hours)) ** 2 for hour in hours))
+    return line.slope, line.slope / error if error else 0.0
+
+
+# ---- traffic
+
+
+@dataclass
+class Traffic:
+    """What was sent, and what must be there for it."""
+
+    collector: Running
+    n_sent: int = 0
+    n_refused: int = 0
+    withdrawn: set[bytes] = field(default_factory=set)
+
+    def send(self, seed: int) -> None:
+        """One round of everything."""
+        bodies = load.bodies_of(load.population(CAMPAIGN, PER_ROUND, seed=seed))
+        singles = [*unframed(bodies.pop())][:N_SINGLE]
+        load.uploaded(self.collector.port, CAMPAIGN, [*bodies, *bodies[:N_AGAIN]])
+        for place, report in enumerate(singles):
+            self._one(report, as_json=place % 2 == 0)
+        self.n_sent += load.PER_REQUEST * len(bodies) + len(singles)
+        self._post("reports", b"nonsense", load.FRAMED_TYPE, 200)
+        self.n_refused += 1
+        for report in [*unframed(bodies[0])][:N_WITHDRAWN]:
+            self._post("withdrawals", f'{{"id": "{base64url(report[9:25])}"}}'.encode(), JSON_TYPE, 204)
+            self.withdrawn.add(hashlib.sha256(report[9:25]).digest())
+            self._one(report)  # which is refused, and counted as such
+            self.n_refused += 1
+        for path in ("/", "/ready", f"/campaigns/{CAMPAIGN.id}", "/nowhere"):
+            self.collector.ask("GET", path)
+
+    def _one(self, report: bytes, *, as_json: bool = False) -> None:
+        """On a connection of its own, as people come."""
+        if as_json:
+            self._post("reports", Report.from_bytes(report, CAMPAIGN).to_json().encode(), JSON_TYPE, 200)
+        else:
+            self._post("reports", framed([report]), load.FRAMED_TYPE, 200)
+
+    def _post(self, what: str, body: bytes, media_type: str, expected: int) -> None:
+        for _ in range(100):
+            try:
+                answer = self.collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/{what}", body, Content_Type=media_type)
+            except (OSError, http.client.HTTPException):
+                answer = None
+            if answer is not None and answer.status != 503:
+                break
+            time.sleep(0.1)
+        assert answer is not None and answer.status == expected, answer
+
+
+def overdue_campaign(database: str, number: int) -> Campaign:
+    """A campaign that closed ten days ago, with reports that should be gone."""
+    terms = Terms(name=f"overdue-{number}", retention_days=1, min_reports=1)
+    target = make_campaign(load.DOMAIN, terms, CampaignRequest(epsilon=4))
+    batch = load.population(target, N_OVERDUE, seed=number)
+    store = store_at(database)
+    try:
+        real = store.today
+        entry, _ = open_campaign(store, target)
+        store.write([Submission(entry.number, [row_of(batch.report(i), entry.number) for i in range(N_OVERDUE)])])
+        store.today = lambda: real() - 10
+        close_campaign(store, target.id)
+    finally:
+        store.close()
+    return target
+
+
+# ---- the end
+
+
+def rows_in(database: str, target: Campaign) -> int:
+    store = store_at(database)
+    try:
+        with store.reading() as connection:
+            kept = (reports.c.campaign == find_campaign(store, target.id).number, reports.c.content.is_not(None))
+            return int(connection.execute(select(func.count()).select_from(reports).where(*kept)).scalar_one())
+    finally:
+        store.close()
+
+
+def counts_are_exact(database: str, traffic: Traffic, overdue: Sequence[Campaign]) -> bool:
+    store = store_at(database)
+    found = tally(store, find_campaign(store, CAMPAIGN.id))
+    erased = [find_campaign(store, target.id).erased is not None for target in overdue]
+    store.close()
+    kept, left = rows_in(database, CAMPAIGN), sum(rows_in(database, target) for target in overdue)
+    refused = sum(found.refused.values())
+    print(f"{traffic.n_sent:,} sent, {len(traffic.withdrawn):,} withdrawn, {kept:,} kept, {found.n_reports:,} by the tally")
+    print(f"{refused:,} counted as refused, {traffic.n_refused:,} expected")
+    print(f"{sum(erased):,} of {len(overdue):,} overdue campaigns erased, {left:,} of their reports left")
+    if refused != traffic.n_refused or found.n_withdrawn != len(traffic.withdrawn):
+        return False
+    return kept == found.n_reports == traffic.n_sent - len(traffic.withdrawn) and all(erased) and left == 0
+
+
+def run(collector: Running, minutes: float, n_reports: int) -> tuple[Watched, Traffic, list[Campaign]]:
+    """The traffic, spread over the time."""
+    watched, traffic, overdue, started, lines = Watched(), Traffic(collector), list[Campaign](), time.monotonic(), 0
+    while traffic.n_sent < n_reports:
+        traffic.send(seed=1 + traffic.n_sent)
+        minute = (time.monotonic() - started) / 60
+        watched.look(collector, minute)
+        if minute >= lines:
+            lines += 1
+            overdue.append(overdue_campaign(collector.address, lines))
+            seen = f"{watched.megabytes[-1]:.1f} MB, {watched.n_handles[-1]:.0f} handles"
+            print(f"{minute:5.1f} min: {traffic.n_sent:,} reports, {seen}", flush=True)
+        time.sleep(max(0.0, started + 60 * minutes * traffic.n_sent / n_reports - time.monotonic()))
+    time.sleep(2 * SWEEP_SECONDS + 5)
+    return watched, traffic, overdue
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--database")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         database = asked.database or f"sqlite:///{directory}/lopub.db"
         load.opened(database, CAMPAIGN)
-        sizes, open_files, sent, withdrawn = list[float](), list[float](), 0, set[bytes]()
-        with running_collector(database) as collector:
-            until, seed = time.monotonic() + 60 * asked.minutes, 0
-            next_line = 0.0
-            while time.monotonic() < until:
-                seed += 1
-                bodies = load.bodies_of(load.population(CAMPAIGN, PER_ROUND, seed=seed))
-                load.uploaded(collector.port, CAMPAIGN, [*bodies, *bodies[:5]])  # some of them twice
-                collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", b"nonsense", Content_Type=load.FRAMED_TYPE)
-                withdrawn.add(withdraw_one(collector, bodies[0]))
-                sent += PER_ROUND
-                if time.monotonic() >= next_line:
-                    next_line = time.monotonic() + min(60, 6 * asked.minutes)
-                    sizes.append(memory(collector))
-                    open_files.append(handles(collector))
-                    print(f"{sent:,} reports, {sizes[-1]:.1f} MB, {open_files[-1]:.0f} handles", flush=True)
-            errors = [line for line in collector.errors if '"level": "error"' in line]
-        kept = len(load.kept_rows(database, CAMPAIGN))
-    print(f"slopes: {slope(sizes):+.3f} MB and {slope(open_files):+.3f} handles per line; {len(errors)} errors in the log")
-    print(f"{sent:,} sent, {len(withdrawn):,} withdrawn, {kept:,} kept")
-    return 0 if kept == sent - len(withdrawn) and not errors else 1
+        with running_collector(database, program=("-c", SWEEPING)) as collector:
+            watched, traffic, overdue = run(collector, asked.minutes, asked.reports)
+        is_exact = counts_are_exact(database, traffic, overdue)
+    errors = [line for line in collector.errors if '"level": "error"' in line or '"level": "warning"' in line]
+    (megabytes, of_memory), (n_handles, of_handles) = (
+        trend(watched.minutes, values) for values in (watched.megabytes, watched.n_handles)
+    )
+    print(*errors[:5], sep="")
+    print(f"by the hour: {megabytes:+.2f} MB ({of_memory:+.1f} standard errors), {n_handles:+.2f} handles ({of_handles:+.1f})")
+    load.note_figures(
+        "long-run",
+        load.kind_of(database),
+        minutes=asked.minutes,
+        reports=traffic.n_sent,
+        withdrawn=len(traffic.withdrawn),
+        overdue_campaigns_erased=len(overdue),
+        counts_exact=int(is_exact),
+        errors_in_log=len(errors),
+        megabytes_at_the_end=watched.megabytes[-1],
+        megabytes_per_hour=megabytes,
+        megabytes_in_standard_errors=of_memory,
+        handles_per_hour=n_handles,
+        handles_in_standard_errors=of_handles,
+    )
+    return 0 if is_exact and not errors and max(of_memory, of_handles) < NOISE else 1
 
 
 if __name__ == "__main__":

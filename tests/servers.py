@@ -11,13 +11,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 STARTUP_SECONDS = 30
+PROGRAM = ("-m", "lopub")
 PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"), Path("/usr/bin")]
 
 
@@ -45,6 +46,7 @@ class Running:
     """The lines of its standard error so far."""
     source: str = "127.0.0.1"
     """Where requests come from."""
+    _draining: threading.Thread | None = None
 
     def ask(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answer:
         """Send a request on a connection of its own; `Content_Type` names a header."""
@@ -56,6 +58,15 @@ class Running:
         finally:
             connection.close()
 
+    def has_said(self, words: str, *, seconds: float = 30) -> bool:
+        """Whether this is in its log; a line may come a moment after the answer that it explains."""
+        until = time.monotonic() + seconds
+        while not any(words in line for line in self.errors):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
+        return True
+
     def is_ready(self) -> bool:
         with suppress(OSError, http.client.HTTPException):
             return self.ask("GET", "/ready").status == 200
@@ -66,14 +77,22 @@ class Running:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(seconds)
+        if self._draining is not None:
+            self._draining.join(seconds)  # so that `errors` has its last words
         if self.process.stdout:
             self.process.stdout.close()
         return code
 
 
-def start_collector(address: str, *options: str, port: int = 0, environment: Mapping[str, str] | None = None) -> Running:
-    """`lopub serve` on a database, ready for requests."""
-    command = [sys.executable, "-m", "lopub", "serve", "--database", address, "--port", str(port), *options]
+def start_collector(
+    address: str,
+    *options: str,
+    port: int = 0,
+    environment: Mapping[str, str] | None = None,
+    program: Sequence[str] = PROGRAM,
+) -> Running:
+    """`lopub serve` on a database, ready for requests. program: what Python is told to run, in its place."""
+    command = [sys.executable, *program, "serve", "--database", address, "--port", str(port), *options]
     alone = {"LOPUB_CONSOLE": ""}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **alone, **(environment or {})}
@@ -84,7 +103,8 @@ def start_collector(address: str, *options: str, port: int = 0, environment: Map
         _, said = process.communicate(timeout=10)
         raise RuntimeError(f"lopub serve did not start: {said}")
     running = Running(process, int(line.partition(",")[0].rpartition(":")[2]), address)
-    threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True).start()
+    running._draining = threading.Thread(target=_drain, args=(process.stderr, running.errors), daemon=True)
+    running._draining.start()
     until = time.monotonic() + STARTUP_SECONDS
     while not running.is_ready():
         assert time.monotonic() < until and process.poll() is None, running.errors
@@ -99,8 +119,10 @@ def _drain(stream: Any, lines: list[str]) -> None:
 
 
 @contextmanager
-def running_collector(address: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
-    running = start_collector(address, *options, environment=environment)
+def running_collector(
+    address: str, *options: str, environment: Mapping[str, str] | None = None, program: Sequence[str] = PROGRAM
+) -> Iterator[Running]:
+    running = start_collector(address, *options, environment=environment, program=program)
     try:
         yield running
     finally:

@@ -38,6 +38,7 @@ from lopub import (
     Em,
     Estimator,
     Evaluation,
+    FileStore,
     Hybrid,
     IntegerRange,
     JointDistribution,
@@ -54,6 +55,8 @@ from lopub import (
     Shrunk,
     Study,
     Terms,
+    TickList,
+    Translation,
     count,
     estimate,
     estimate_pairs,
@@ -369,7 +372,20 @@ def nouns() -> list[object]:
     made = evaluate(people(), people(), classifiers=False)
     rule = Listed.of(DOMAIN, [("city", 1), (("age", "pay"), 2)])
     data = [people(), reports(), count(reports()), Study(reports())]
-    return [CAMPAIGN, CAMPAIGN.terms, DOMAIN, *DOMAIN, *data, joint, publication(), planned(), made, client, report, rule]
+    ticks = TickList(name="long", values=tuple(f"option {i}" for i in range(16)))
+    texts = Translation(title="t", labels={"city": {SECRET: "x" * 500}})
+    settings = [
+        PublishSettings(),
+        PublishSettings(structure="paper", method=Em()),
+        CampaignRequest(epsilon=1),
+        Em(),
+        Pruning(),
+        ticks,
+        texts,
+    ]
+    stores = [MemoryStore(), FileStore("x" * 500), lopub.Population.like_surveys(DOMAIN), lopub.Patience()]
+    results = [joint, publication(), planned(), made, client, report, rule]
+    return [CAMPAIGN, CAMPAIGN.terms, DOMAIN, *DOMAIN, *data, *settings, *stores, *results]
 
 
 def test_a_repr_is_one_short_line_without_arrays_or_answers():
@@ -392,6 +408,8 @@ def test_a_repr_of_long_names_is_cut():
         (DOMAIN, "Domain(4 attributes: city, smoker, age, pay)"),
         (CITY, "Categorical('city', 4 candidates)"),
         (people(), "Dataset(900 records, 4 attributes: city, smoker, age, pay)"),
+        (PublishSettings(rows=5), "PublishSettings(rows=5)"),
+        (MemoryStore(), "MemoryStore(0 kept)"),
     ],
 )
 def test_a_repr_says_what_one_wants_to_know_first(noun: object, text: str):

@@ -23,8 +23,8 @@ const banner = "/* lopub client, Apache-2.0 */";
 
 /** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
 const INTERNAL = [
-  "areFew", "canDraw", "channel", "checkQuestionnaire", "covers", "derived", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isWhole",
-  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "refresh", "refreshed", "remembered", "randomize", "randomized", "row", "settled", "taken", "weights", "worst",
+  "areFew", "canDraw", "channel", "checkQuestionnaire", "covers", "derived", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isPermanent", "isWhole",
+  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "prefix", "refresh", "refreshed", "remembered", "randomize", "randomized", "row", "settled", "sizes", "taken", "weights", "worst",
 ];
 const mangleProps = new RegExp(`^(_.*|${INTERNAL.join("|")})$`);
 

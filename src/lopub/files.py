@@ -28,19 +28,16 @@ def whole_file(path: Path, *, force: bool = False, mode: int = 0o666) -> Iterato
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        if not force and path.exists():
-            raise exists(path)
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-        with _claimed(part):
-            _sweep(part)
-            yield part
-            sync(part)
-            _settle(part, path, force)
-        sync(path.parent)
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+        with _told_of(path):
+            if not force and path.exists():
+                raise exists(path)
+            os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+            with _claimed(part):
+                _sweep(part)
+                yield part
+                sync(part)
+                _settle(part, path, force)
+            sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             part.unlink()
@@ -57,27 +54,35 @@ def whole_directory(path: Path, *, mark: str, force: bool = False) -> Iterator[P
     refuse_taken(path, mark=mark, force=force)
     part, old = (path.with_name(f".{secrets.token_hex(8)}.{kind}") for kind in ("part", "old"))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.mkdir()
-        with _claimed(part):
-            _sweep(part)
-            yield part
-            _sync_all(part)
-            refuse_taken(path, mark=mark, force=force)
-            if path.exists():
-                path.rename(old)
-            part.rename(path)
-        sync(path.parent)
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
+        with _told_of(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.mkdir()
+            with _claimed(part):
+                _sweep(part)
+                yield part
+                _sync_all(part)
+                refuse_taken(path, mark=mark, force=force)
+                if path.exists():
+                    path.rename(old)
+                part.rename(path)
+            sync(path.parent)
     finally:
         with contextlib.suppress(OSError):
             if old.exists() and not path.exists():
                 old.rename(path)
             for leftover in (part, old):
                 shutil.rmtree(leftover, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """What the system refuses becomes a sentence about this path."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 @contextlib.contextmanager
@@ -107,9 +112,15 @@ def _remove_abandoned(leftover: Path, whole: Path, now: float) -> None:
         if not whole.exists():
             leftover.unlink()
         return
+    if now - leftover.stat().st_mtime > ABANDONED_SECONDS:
+        remove_unclaimed(leftover)
+
+
+def remove_unclaimed(leftover: Path) -> None:
+    """Remove what a process that is gone was writing; what somebody still writes stays."""
     descriptor = os.open(leftover, os.O_RDONLY)
     try:
-        if now - os.stat(descriptor).st_mtime > ABANDONED_SECONDS and _is_free(descriptor):
+        if _is_free(descriptor):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
     finally:
         os.close(descriptor)
@@ -135,7 +146,7 @@ def write_whole(path: Path, data: bytes, *, force: bool = False, mode: int = 0o6
 def refuse_taken(path: Path, *, mark: str, force: bool, option: str = "force=True") -> None:
     """Refuse a directory whose name is in use. One that is empty is as good as none; force takes the place of one with the file
     `mark`, and of nothing else. option: how force is asked for."""
-    try:
+    with _told_of(path):
         if not path.name:
             raise StoreError(f"{path} cannot be replaced as a whole; name a directory inside it")
         if not (path.exists() or path.is_symlink()) or (path.is_dir() and not path.is_symlink() and not any(path.iterdir())):
@@ -144,10 +155,6 @@ def refuse_taken(path: Path, *, mark: str, force: bool, option: str = "force=Tru
             raise exists(path, option)
         if path.is_symlink() or not (path / mark).is_file():
             raise StoreError(f"{path} exists and has no {mark}, so {option} does not replace it; choose another name")
-    except OSError as error:
-        if isinstance(error, StoreError):
-            raise
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def write_synced(path: Path, data: bytes, *, mode: int, time: int) -> None:

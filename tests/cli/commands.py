@@ -13,8 +13,7 @@ from unittest.mock import patch
 
 from typer.main import get_command
 
-from lopub.cli import run
-from lopub.cli.commands import app
+from lopub.cli import app, run
 
 Result = subprocess.CompletedProcess[str]
 

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from commands import in_a_process, lopub, refused
 
+from lopub import cli
+from lopub.cli.commands import COMMANDS
+
 DRAFT = {
     "name": "alumni",
     "schema": {
@@ -141,8 +144,31 @@ def test_every_command_has_help_with_an_example():
 
 def test_commands_are_there_before_anything_is_loaded_that_takes_long():
     """numba alone would double the time that a short command takes."""
-    code = "import sys, lopub.cli.commands; print(*{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'} & set(sys.modules))"
+    heavy = "{'llvmlite', 'matplotlib', 'numba', 'scipy', 'sklearn'}"
+    code = f"import sys; from lopub.cli import app; print(*{heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "loaded"),
+    [(["--version"], set()), (["token", "list"], {"token"}), (["restore"], {"backup"}), (["import"], {"import_reports"})],
+)
+def test_a_command_loads_none_of_the_others(words: list[str], loaded: set[str]):
+    """All together take half a second before the first line of any of them runs."""
+    code = (
+        "import sys\nfrom lopub.cli import run\n"
+        f"sys.argv = ['lopub', *{words}]\n"
+        "try: run()\nexcept SystemExit: pass\n"
+        "print(*(name.removeprefix('lopub.cli.') for name in sys.modules if name.startswith('lopub.cli.')))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert set(shown.splitlines()[-1].split()) & {place.partition(".")[0] for place in COMMANDS.values()} == loaded
+
+
+def test_completion_sees_every_command(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["lopub"])
+    monkeypatch.setenv("_LOPUB_COMPLETE", "complete_bash")
+    assert len(cli._app().registered_commands) + len(cli._app().registered_groups) == len(COMMANDS)
 
 
 def test_without_the_command_line_extra_the_script_says_what_to_install():

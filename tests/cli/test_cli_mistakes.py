@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lopub.cli.commands import app
+from lopub.cli import app
 from lopub.cli.console import refuse
 from lopub.contract.campaign import Campaign
 from lopub.errors import LopubError

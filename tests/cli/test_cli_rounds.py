@@ -18,8 +18,10 @@ from lopub import (
     Campaign,
     CampaignRequest,
     Categorical,
+    Client,
     Dataset,
     Domain,
+    FileStore,
     Repeat,
     Report,
     ReportBatch,
@@ -28,7 +30,7 @@ from lopub import (
     make_campaign,
     simulate_rounds,
 )
-from lopub.cli.commands import app
+from lopub.cli import app, send
 from lopub.cli.publish import WITH_ALL_ROUNDS
 from lopub.collection.origin import PLAIN
 from lopub.contract.budget import decimal_up, exact_decimal
@@ -92,6 +94,23 @@ def test_a_day_on_which_nothing_is_due_is_a_good_day_for_programs_too(clock, tmp
     nothing = "Nothing is due today: the next round of this device begins on 2026-11-09."
     assert (again["sent"], again["n_attempts"], again["nothing_due"]) == ([], 0, nothing)
     assert first.keys() == again.keys() and len(sent(collector)) == 1
+
+
+def test_a_report_that_another_program_sent_meanwhile_is_told_so(clock, tmp_path, monkeypatch):
+    """It was due when this run began; the other one has made and sent it while this one read its record."""
+    collector = Collector(campaign_of("sampled", take_part=3))
+    words = ("send", collector.url, "-", "--yes", "--allow-plain-http", "--store", tmp_path)
+    real = send.read_record
+
+    def overtaken(*arguments: object, **options: object) -> dict[str, object]:
+        monkeypatch.setattr(send, "read_record", real)
+        Client(collector.campaign, store=FileStore(tmp_path)).encode({"smokes": False})
+        Client(collector.campaign, store=FileStore(tmp_path)).send(collector.url, allow_plain_http=True)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(send, "read_record", overtaken)
+    assert "Another program has sent the noisy report meanwhile" in done(lopub(*words, given=RECORD)).stdout
+    assert len(sent(collector)) == 1
 
 
 def test_before_the_first_round_and_after_the_last_one_nothing_is_due(clock, tmp_path):
@@ -233,6 +252,17 @@ def test_a_plan_in_rounds_is_for_the_people_of_a_round(tmp_path):
     assert "--people 6000 -o campaign.json" in shown
 
 
+def test_the_page_of_a_plan_and_its_warnings_go_by_everything_that_a_device_sends(tmp_path):
+    draft(tmp_path, "sampled")
+    words = ("plan", "draft.json", "--epsilon", "5", "--people", "6000", "--try", "0", "--html", "plan.html", "--json")
+    told = json.loads(done(lopub(*words, cwd=tmp_path)).stdout)
+    assert round(told["lifetime_epsilon"], 6) == 10
+    assert told["warnings"] and told["warnings"][0].startswith("epsilon 10 is above 8: all reports of one device")
+    page = (tmp_path / "plan.html").read_text()
+    assert re.search(r"lifetime epsilon</dt><dd><data value=\"[\d.]+\">10\.000</data>", page)
+    assert len(re.findall(r">(sampled|permanent)( \(yours\))?</th>", page)) == len(told["rounds"]) > 3
+
+
 def test_a_plan_refuses_too_few_people_for_a_round(tmp_path):
     draft(tmp_path, "sampled")
     said = refused(lopub("plan", "draft.json", "--people", "299", "--epsilon", "2", cwd=tmp_path))
@@ -327,6 +357,14 @@ def test_a_campaign_shows_both_epsilons_and_its_rounds(tmp_path):
     assert "in however many rounds, have epsilon 2.000" in shown
     assert "every 7 days in 3 rounds; a device takes part in 2 (permanent)" in shown
     assert round(json.loads(done(lopub("campaign", "show", path, "--json")).stdout)["lifetime_epsilon"], 6) == 2
+
+
+def test_simulated_reports_are_told_with_both_epsilons(tmp_path):
+    campaign_of("sampled").save(tmp_path / "campaign.json")
+    (tmp_path / "people.csv").write_text("smokes\ntrue\nfalse\n")
+    words = ("encode", tmp_path / "campaign.json", tmp_path / "people.csv", "-o", tmp_path / "reports.parquet", "--force")
+    assert "at most 2 in 3 rounds, have epsilon 2.000" in done(lopub(*words)).stdout
+    assert round(json.loads(done(lopub(*words, "--json")).stdout)["lifetime_epsilon"], 6) == 2
 
 
 # ---- analysing
@@ -440,7 +478,8 @@ def test_a_list_of_campaigns_says_that_it_counts_the_rounds_that_can_be_shown(cl
 
 
 def test_the_card_of_a_round_names_its_days_and_says_whose_refusals_it_counts(reports, tmp_path):
-    done(lopub(*READING["publish"], "--round", "2026-11-09", cwd=readable(reports, tmp_path)))
+    told = done(lopub(*READING["publish"], "--round", "2026-11-09", cwd=readable(reports, tmp_path))).stdout
+    assert "All reports of one device together, at most" in told
     card = (tmp_path / "out" / "MODEL_CARD.md").read_text()
     assert "300 reports were used, 0 refused in all rounds of the campaign together." in card
     assert "those of the round from 2026-11-09 to 2026-11-15; late ones may come in the 14 days after it." in card

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from javascript import FOLDER, ROOT, SHIPPED, needs_node, node
 
-MOST_GZIPPED = 16_256
+MOST_GZIPPED = 15_920
 """Bytes of either bundle. The aim is 12,288; docs/browser.md says what takes how much."""
 BUNDLES = ("lopub.mjs", "lopub.js")
 

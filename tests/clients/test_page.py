@@ -366,6 +366,29 @@ def test_a_withdrawal_that_fails_is_not_done_and_is_tried_again(person: Visitor,
     assert person.open(address).stage("withdrawn").text("h2.step").startswith("Withdrawn.")
 
 
+def emptied(person: Visitor, proxy: Proxy) -> None:
+    """The browser's person, or the browser, deletes what the site has stored, while the page is open."""
+    person.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": proxy.address, "storageTypes": "all"})
+
+
+def test_a_report_that_was_deleted_meanwhile_is_not_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    """What is not kept any more would be drawn a second time after a reload."""
+    person.open(page_of(proxy, campaigns["small"])).answer(BOTH).draw()
+    emptied(person, proxy)
+    person.press("button.send").until_said("has been deleted meanwhile")
+    assert proxy.reports == []
+
+
+def test_a_sent_report_that_was_deleted_meanwhile_can_be_withdrawn(person: Visitor, proxy: Proxy, campaigns: Campaigns):
+    person.open(page_of(proxy, campaigns["small"])).answer(BOTH)
+    report = Report.from_bytes(person.draw(), campaigns["small"])
+    person.send()
+    emptied(person, proxy)
+    person.withdraw().stage("withdrawn")
+    (asked,) = proxy.posted("/withdrawals")
+    assert json.loads(asked)["id"] == base64.urlsafe_b64encode(report.id).decode().rstrip("=")
+
+
 def test_where_local_storage_refuses_the_page_knows_that_it_has_sent(person: Visitor, proxy: Proxy, campaigns: Campaigns):
     person.before_load("Storage.prototype.setItem = Storage.prototype.getItem = () => { throw new DOMException('full'); }")
     address = page_of(proxy, campaigns["small"])

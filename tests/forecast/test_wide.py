@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from lopub.cli import app
 from lopub.cli.campaign import described, summary_of
-from lopub.cli.commands import app
 from lopub.cli.question_table import fields_of
 from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.domain import Boolean, Categorical, Domain, IntegerRange

@@ -30,14 +30,20 @@ from lopub.contract.report import Report
 from lopub.contract.schedule import Repeat, Schedule, day_of
 from lopub.contract.terms import Terms
 from lopub.errors import DomainError
+from lopub.files import whole_directory
 from lopub.forecast.draft_template import template
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.jobs.answering import answer
+from lopub.jobs.attempt import outcome_of
+from lopub.jobs.copying import export
+from lopub.jobs.deleting import delete
 from lopub.jobs.publishing import publish
-from lopub.jobs.results import place_of, write_archive
+from lopub.jobs.results import MARK, place_of, tidy, write_archive, write_outcome
+from lopub.jobs.trying import plan
 from lopub.jobs.work import Task
 from lopub.jobs.worker import Worker
-from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
+from lopub.service.campaigns import Entry, close_campaign, erase, find_campaign, open_campaign, tally
+from lopub.service.collector import erase_overdue
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import (
@@ -56,6 +62,7 @@ from lopub.service.queue import (
     lines_of,
     renew,
 )
+from lopub.service.reading import batch_of
 from lopub.service.store import ReportStore, Submission
 from lopub.service.wire import row_of
 
@@ -191,8 +198,8 @@ def test_a_worker_publishes_exports_backs_up_and_deletes(collected: ReportStore,
         saved = ask(collected, "backup")
         for job in (published, exported, saved):
             assert ended(collected, job).state is State.DONE, find_job(collected, job.number).problem
-        assert len(ReportBatch.load(place_of(home, exported.number) / "reports.parquet")) == 60
-        result = place_of(home, published.number)
+        assert len(ReportBatch.load(place_of(home, exported) / "reports.parquet")) == 60
+        result = place_of(home, published)
         manifest = json.loads((result / "publication" / "manifest.json").read_text())
         assert (manifest["reports"]["accepted"], manifest["settings"]["seed"]) == (60, 3)
         with zipfile.ZipFile(result / "publication.zip") as archive:
@@ -202,9 +209,9 @@ def test_a_worker_publishes_exports_backs_up_and_deletes(collected: ReportStore,
     assert (deleted.outcome["rows_deleted"], deleted.outcome["exports_deleted"]) == (60, 1)
     assert f"backup {saved.number}, which this service made" in deleted.outcome["may_remain"]
     assert find_campaign(collected, CAMPAIGN.id).erased is not None
-    assert not (home / str(exported.number)).exists()
+    assert not (home / exported.folder).exists()
     assert (result / "publication").is_dir()
-    assert (place_of(home, saved.number) / "lopub.backup").stat().st_mode & 0o077 == 0
+    assert (place_of(home, saved) / "lopub.backup").stat().st_mode & 0o077 == 0
 
 
 def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
@@ -214,9 +221,9 @@ def test_a_plan_is_tried_and_makes_a_campaign(tmp_path: Path):
         text = template("work")
         job = ended(store, ask(store, "plan", "draft", {"draft": text, "people": 500, "epsilon": 4}))
     assert job.state is State.DONE, job.problem
-    made = json.loads((place_of(tmp_path / "files", job.number) / "campaign.json").read_text())
+    made = json.loads((place_of(tmp_path / "files", job) / "campaign.json").read_text())
     assert made["name"] == "work"
-    assert (place_of(tmp_path / "files", job.number) / "plan.html").read_text().startswith("<!DOCTYPE html>")
+    assert (place_of(tmp_path / "files", job) / "plan.html").read_text().startswith("<!DOCTYPE html>")
     assert job.outcome["tried_people"] == 500
     store.close()
 
@@ -255,6 +262,31 @@ def test_one_round_that_is_over_is_published_while_the_campaign_goes_on(store: R
     for choices in ({}, {"round": now}):
         with pytest.raises(DomainError, match="close the campaign first"):
             publish(replace(task, choices=choices), tmp_path / "two")
+
+
+@pytest.mark.parametrize(("n_few", "told"), [(0, 20), (3, None), (20, 40)])
+def test_a_certificate_does_not_tell_how_many_reports_a_hidden_round_had(n_few, told, store, database: str, tmp_path: Path):
+    schedule = Schedule.in_rounds(day_of(store.today()), Repeat(every_days=20, rounds=6, take_part=2))
+    campaign = make_campaign(CAMPAIGN.domain, Terms(name="rounds", min_reports=20, schedule=schedule), CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    for slot, n in zip(schedule.slots, (20, n_few), strict=False):
+        answers = Dataset(campaign.domain, np.array([[1, 2]] * n, dtype=np.int32).reshape(n, 2))
+        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+    close_campaign(store, campaign.id)
+    task = Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices={}, progress=silent)
+    assert delete(task, tmp_path)["rows_deleted"] == told
+
+
+def test_a_draft_in_rounds_is_tried_with_the_people_of_one_round(store: ReportStore, database: str, tmp_path: Path):
+    repeat = {"every_days": 7, "rounds": 6, "take_part": 3}
+    draft = json.dumps({"name": "months", "schedule": {"opens": "2026-11-02", "repeat": repeat}, "schema": {"fields": [
+        {"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]}})  # fmt: skip
+    choices = {"draft": draft, "people": 1000, "epsilon": 2}
+    task = Task(store=store, address=database, home=tmp_path, subject="draft", choices=choices, progress=silent)
+    assert plan(task, tmp_path)["tried_people"] == 500
+    page = (tmp_path / "plan.html").read_text()
+    assert '<h2 id="rounds">What rounds cost</h2>' in page
+    assert re.search(r"lifetime epsilon</dt><dd><data value=\"[\d.]+\">6\.000</data>", page)
 
 
 def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: ReportStore, database: str, tmp_path: Path):
@@ -313,10 +345,82 @@ def test_a_job_that_talks_all_the_time_is_cancelled_too(store: ReportStore, data
     assert find_job(store, asked.number).state is State.CANCELLED
 
 
+def test_what_a_worker_still_writes_is_left_to_it(store: ReportStore, tmp_path: Path):
+    """Forbids to remove a part whose worker was only held up: it would get its name, and be half of a result."""
+    job = ask(store, "backup")
+    place = place_of(tmp_path, job)
+    with whole_directory(place, mark=MARK) as part:
+        (part / "a").write_text("a")
+        tidy(tmp_path, job)
+        assert (part / "a").exists()
+        write_outcome(part, {})
+    (place.parent / ".0123456789abcdef.part").mkdir()
+    tidy(tmp_path, job)
+    assert [left.name for left in place.parent.iterdir()] == ["result"]
+
+
+def test_a_result_that_came_while_it_was_made_again_is_taken(
+    store: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    job = ask(store, "backup")
+
+    def late(task: Task, part: Path) -> dict[str, str]:
+        with whole_directory(place_of(tmp_path, job), mark=MARK) as other:  # by a worker that was taken to be dead
+            write_outcome(other, {"by": "the first"})
+        return {"by": "the second"}
+
+    monkeypatch.setattr("lopub.jobs.attempt.work_of", lambda kind: late)
+    assert outcome_of(database, tmp_path, job, cast(Connection, Talkative())) == {"by": "the first"}
+
+
+def test_results_of_another_database_are_not_taken_for_ones_own(tmp_path: Path):
+    """Forbids to find a result by the number of its job: a new database begins with 1 again."""
+    folders = set()
+    for name, subject in (("old", "a"), ("new", "b")):
+        store = store_at(f"sqlite:///{tmp_path}/{name}.db")
+        job = ask(store, "publish", subject)
+        store.close()
+        assert job.number == 1
+        folders.add(job.folder)
+    assert len(folders) == 2
+
+
+def test_an_export_during_which_the_reports_were_deleted_is_none(
+    collected: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    task = Task(store=collected, address=database, home=tmp_path, subject=CAMPAIGN.id, choices={}, progress=silent)
+    batch = batch_of(collected, task.entry)
+
+    def slowly(store: ReportStore, entry: Entry) -> ReportBatch:
+        erase(store, entry)
+        return batch
+
+    monkeypatch.setattr("lopub.jobs.copying.batch_of", slowly)
+    with pytest.raises(DomainError, match="the reports were deleted while they were exported"):
+        export(task, tmp_path)
+
+
+def test_at_the_end_of_its_retention_a_campaigns_exports_go_too_and_there_is_a_certificate(
+    collected: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Forbids to delete the rows alone: an export is a copy of them."""
+    exported = ask(collected, "export", CAMPAIGN.id)
+    place_of(tmp_path, exported).mkdir(parents=True)
+    entry = find_campaign(collected, CAMPAIGN.id)
+    monkeypatch.setattr("lopub.service.collector.overdue", lambda store: [entry])
+    erase_overdue(collected)
+    (job,) = jobs_of(collected, CAMPAIGN.id, kind="delete")
+    (tmp_path / "part").mkdir()
+    task = Task(store=collected, address=database, home=tmp_path, subject=job.subject, choices={}, progress=silent)
+    certificate = delete(task, tmp_path / "part")
+    assert (certificate["campaign"], certificate["rows_deleted"], certificate["exports_deleted"]) == (CAMPAIGN.id, None, 1)
+    assert not place_of(tmp_path, exported).exists()
+
+
 def expected_files(collected: ReportStore, database: str, home: Path) -> dict[str, str]:
     with working(database, home):
         job = ended(collected, ask(collected, "publish", CAMPAIGN.id))
-    return files_in(home / str(job.number))
+    return files_in(home / job.folder)
 
 
 def kill_and_publish(store: ReportStore, database: str, home: Path, *, n_publications: int, n_kills: int) -> list[QueuedJob]:
@@ -361,11 +465,11 @@ def test_killed_workers_publish_each_time_the_same_bytes_once_or_fail_clearly(
     assert len({job.number for job in jobs}) == n_publications
     for job in jobs:
         if job.state is State.DONE:
-            assert files_in(home / str(job.number)) == expected
+            assert files_in(home / job.folder) == expected
             assert [text for _, text in lines_of(collected, job.number)].count("done") == 1
         else:
             assert job.problem == f"its worker died {MOST_ATTEMPTS} times; is there enough memory for it?"
-            assert not place_of(home, job.number).exists()
+            assert not place_of(home, job).exists()
     assert not list(home.rglob("*.part"))
     assert {job.state for job in jobs_of(collected, CAMPAIGN.id)} <= {State.DONE, State.FAILED}
 

@@ -5,6 +5,7 @@ import pytest
 
 from lopub.inference.climb_kernels import mix, solve
 from lopub.inference.kernels import weigh
+from lopub.laws.compiling import Later
 
 
 def test_weigh_is_dot_then_divide_with_the_logarithms_summed():
@@ -60,3 +61,17 @@ def test_mix_remembers_and_combines_as_numpy_does():
 def test_mix_of_nothing_is_nothing():
     memory, still = np.zeros((3, 5)), np.zeros(5)
     assert not mix(np.ones(5), still, still, 0, 1, memory, memory.copy(), np.zeros((3, 3)), 1e-10).any()
+
+
+def test_a_kernel_that_cannot_be_kept_runs_all_the_same():
+    """Forbids to fail where the disk is full: by then numba has compiled the kernel, and only keeping it failed."""
+    calls = list[int]()
+
+    def kernel(n: int) -> int:
+        calls.append(n)
+        if len(calls) == 1:
+            raise OSError("no space left")
+        return n + 1
+
+    assert Later(kernel, lambda it: it)(1) == 2
+    assert calls == [1, 1]

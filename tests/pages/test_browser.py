@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,10 +16,11 @@ import numpy as np
 import pytest
 
 import questionnaires
-from lopub import Repeat, Schedule, evaluate, make_campaign, plan, publish, publish_rounds, simulate, simulate_rounds
+from lopub import Publication, Repeat, Schedule, evaluate, make_campaign, plan, publish, publish_rounds, simulate, simulate_rounds
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.dataset import Dataset
+from lopub.collection.origin import Origin
 from lopub.contract.condition import Comparison
 from lopub.contract.domain import Binned, Boolean, Categorical, Domain, TickList
 from lopub.contract.fields import domain_of
@@ -28,6 +30,7 @@ from lopub.evaluation.score_page import write_scorecard
 from lopub.forecast.request import CampaignRequest
 from lopub.model.dependence import Pruning
 from lopub.planning import advice, plan_page
+from lopub.release.render.report_page import report_html
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
 DRIVER = shutil.which("chromedriver")
@@ -50,7 +53,7 @@ PAPER = (718, 1000)
 """A4 within its margins."""
 SMALL = ("strange", "arabic", "scores", "plan", "rounds")
 LARGE = ("publication", "fifteen", "sixty", "wide")
-PAGES = (*SMALL, *LARGE)
+PAGES = (*SMALL, "texts", *LARGE)
 FULL = os.environ.get("LOPUB_FULL") == "1"
 CLIPPED = """
 const hidden = e => !e.getClientRects().length || e.closest('.unseen');
@@ -88,11 +91,23 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, n in (("sixty", 60), ("wide", 200)):
         pruned = publish(wide_reports(n), structure="paper", method="em", phi=0.96, pruning=Pruning(), rows=300)
         pruned.save(folder / name)
+    (folder / "texts").mkdir()
+    (folder / "texts" / "report.html").write_bytes(report_html(with_long_texts(publication)))
     publish_rounds(reports_in_rounds()).save(folder / "rounds")
     found = plan(strange.domain, people=5000, epsilon=4.0)
     (folder / "plan").mkdir()
     (folder / "plan" / "report.html").write_bytes(plan_page(found, advice(found)))
     return {name: folder / name / "report.html" for name in PAGES}
+
+
+def with_long_texts(publication: Publication) -> Publication:
+    """The same, of people who were asked at length, and in German, which takes more room."""
+    campaign = publication.campaign
+    asked = [replace(one, title=f"{one.name}, and whatever one may think of it " * 3) for one in campaign.domain.attributes]
+    terms = replace(campaign.terms, description="Everybody who lives here was invited. " * 12)
+    settings = replace(publication.settings, language="de")
+    changed = replace(campaign, domain=Domain(tuple(asked)), terms=terms)
+    return replace(publication, campaign=changed, settings=settings, origin=Origin(True, 12))
 
 
 def fifteen_reports() -> ReportBatch:
@@ -290,11 +305,17 @@ def test_weak_fields_of_a_heat_map_can_be_seen_on_light_and_on_dark(browser: Any
             assert np.abs(opacity * (ink - ground)).max() > 15
 
 
-def test_the_first_printed_page_says_what_came_out(browser: Any, pages: dict[str, Path], tmp_path: Path):
-    """Title, findings, use and privacy before the first page break."""
-    opened(browser, pages["publication"], "", medium="print")
-    height = browser.execute_script("return document.querySelector('.newpage').getBoundingClientRect().top")
-    assert 300 < height < 1123 - 2 * 38  # A4 at 96 dots an inch, margins of a centimetre
+@pytest.mark.parametrize("paper", [(718, 1045), (739, 979)], ids=["A4", "Letter"])
+@pytest.mark.parametrize("name", ["strange", "arabic", "texts", *LARGE])
+def test_the_first_printed_page_says_what_came_out(browser: Any, pages: dict[str, Path], name: str, paper: tuple[int, int]):
+    """Title, findings, use and privacy before the first page break, at 96 dots an inch, within margins of a centimetre."""
+    opened(browser, pages[name], "", medium="print")
+    width, height = paper
+    screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    end = browser.execute_script("return document.getElementById('use').parentElement.getBoundingClientRect().bottom")
+    assert 300 < end < height
+    assert browser.execute_script("return [...document.querySelectorAll('.findings li')].some(one => one.offsetHeight)")
 
 
 def test_marks_of_intervals_stay_within_their_bars(browser: Any, pages: dict[str, Path]):

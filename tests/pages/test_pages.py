@@ -1,7 +1,5 @@
 """What a page says is what the files beside it say; plots and pages are the same bytes for the same numbers."""
 
-import csv
-import json
 import re
 from datetime import date
 from pathlib import Path
@@ -18,6 +16,7 @@ from lopub.evaluation.score_page import scorecard_html, write_scorecard
 from lopub.forecast.request import CampaignRequest
 from lopub.pages import drawing, plots
 from lopub.release.render.report_page import report_html
+from shown_numbers import numbers_in, numbers_on
 
 
 @pytest.fixture(scope="module")
@@ -27,34 +26,6 @@ def people() -> Dataset:
 
 def published(people: Dataset, wish: CampaignRequest, **settings: Any):
     return publish(simulate(people, make_campaign(people.domain, Terms(name="alumni"), wish), seed=1), **settings)
-
-
-def numbers_in(directory: Path) -> set[float]:
-    """Every number in a csv or JSON file."""
-    found: set[float] = set()
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            for inner in value.values():
-                walk(inner)
-        elif isinstance(value, list):
-            for inner in value:
-                walk(inner)
-            found.add(float(len(value)))  # how many there are can be counted
-        elif isinstance(value, int | float):
-            found.add(float(value))
-
-    for path in directory.rglob("*.json"):
-        walk(json.loads(path.read_text()))
-    for path in directory.rglob("*.csv"):
-        if path.parent.name != "data":
-            for row in csv.reader(path.read_text().splitlines()):
-                found.update(float(cell) for cell in row if re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell))
-    return found
-
-
-def numbers_on(page: bytes) -> list[float]:
-    return [float(value) for value in re.findall(r'<data value="([^"]*)"', page.decode())]
 
 
 WISHES = {

@@ -17,7 +17,9 @@ from lopub.release.render.card import model_card
 from lopub.release.render.questions import Questionnaire, Spoken
 from lopub.release.render.report_page import report_html
 from lopub.release.render.together import company_of
+from lopub.release.summary import summary
 from questionnaires import DOMAIN, people
+from shown_numbers import numbers_in, numbers_on
 
 REHEARSAL = {
     "en": (
@@ -131,6 +133,36 @@ def test_a_difference_is_said_and_its_bounds_hold_those_of_both_shares(publicati
         word = "more" if found.value > 0 else "fewer"
         said = f"That is {100 * abs(found.value):.1f} percentage points {word} ({100 * low:.1f}–{100 * high:.1f})."
         assert said in page
+
+
+def test_every_number_of_a_questionnaire_is_in_a_file(publication: Publication, tmp_path: Path):
+    publication.save(tmp_path / "p")
+    shown = numbers_on((tmp_path / "p" / "report.html").read_bytes())
+    known = numbers_in(tmp_path / "p")
+    assert len(shown) > 150
+    assert not [value for value in shown if value not in known]
+
+
+def test_a_page_from_files_says_of_how_many_reports_each_question_is(publication: Publication, tmp_path: Path):
+    """And not that all reports speak of it, where lots were drawn."""
+    publication.save(tmp_path / "p")
+    assert speaking(Publication.load(tmp_path / "p")) == speaking(publication)
+    assert min(n for n in speaking(publication) if n is not None) < publication.n_reports
+
+
+def speaking(publication: Publication) -> list[int | None]:
+    return [n for one in Questionnaire.of(publication, "en").questions for n in (one.n_reports, one.most_reports)]
+
+
+def test_of_a_list_the_least_and_the_most_reports_are_told(publication: Publication):
+    counts = [one.fit.n_reports for one in publication.marginals if one.names[0].startswith("reads/")]
+    assert min(counts) < max(counts)
+    assert f"{min(counts):,} to {max(counts):,} of 6,000 reports speak of each of these." in shown(publication)
+
+
+def test_how_many_reports_speak_of_two_questions_is_told(publication: Publication):
+    of_two = summary(publication)["reports"]["of_two_questions"]
+    assert 1 < of_two < 6000 and f"About {of_two:,.0f} of 6,000 reports speak of both questions of a pair" in shown(publication)
 
 
 def test_a_headline_says_how_many_people_that_is(publication: Publication):

@@ -27,7 +27,7 @@ from lopub import (
     publish_rounds,
     simulate_rounds,
 )
-from lopub.cli.commands import app
+from lopub.cli import app
 from lopub.collection.origin import Origin
 from lopub.release.render.rounds import rounds_html
 

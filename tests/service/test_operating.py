@@ -14,6 +14,8 @@ from types import ModuleType
 import pytest
 from commands import done, lopub
 
+from lopub.contract.report import FRAMED_TYPE
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 README = (ROOT / "README.md").read_text()
@@ -169,5 +171,7 @@ def test_the_page_on_http_and_the_collectors_own_name_every_route(tmp_path: Path
         for method in methods:
             assert f"`{method.upper()} {path}`" in HTTP
             assert f"<code>{method.upper()} {path}</code>" in shown
+    types = paths["/campaigns/{id}/reports"]["post"]["requestBody"]["content"]
+    assert FRAMED_TYPE in types and f"@reports.bin -H &#39;Content-Type: {FRAMED_TYPE}&#39;" in shown
     assert front.status == 200 and b'href="/docs"' in front.body
     assert "default-src 'none'" in front.headers["content-security-policy"]

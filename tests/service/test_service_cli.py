@@ -181,6 +181,8 @@ def test_settings_come_from_file_then_environment_then_command_line(tmp_path: Pa
         ('port = "x"', "setting port must be an integer"),
         ("connections = 0", "setting connections must be at least 1, got 0"),
         ("queue_reports = 1", "setting queue_reports must not be below request_reports"),
+        ('embed = "https://a.example; script-src *"', "setting embed must be sites such as https://town.example"),
+        ('embed = "*"', "apart by spaces, got '*'"),
         ("port", "is not a TOML file"),
     ],
 )

@@ -2,29 +2,37 @@
 
 import hashlib
 import html
+import http.client
 import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 
 import people
 from consoles import Console, begun, opened, running_console, send
+from lopub.collection.dataset import Dataset
+from lopub.collection.simulation.clients import simulate
 from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
-from lopub.service.campaigns import all_campaigns, close_campaign
+from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign
 from lopub.service.console import gate
 from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
+from lopub.service.console.keeping import actions
 from lopub.service.database import store_at
+from lopub.service.importing import _rows
 from lopub.service.queue import State, ask, claim, end, find_job
+from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 
-NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns".split())  # noqa: SIM905
+NAMES = set("LoPub Deutsch English lopub token new lt gt iframe src title width height campaigns href embed".split())  # noqa: SIM905
 """Words of templates that every language has."""
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = {
@@ -232,13 +240,24 @@ def test_no_address_leads_out_of_what_is_to_be_had(console: Console, path: str):
 
 
 def test_metrics_are_on_the_consoles_address_alone(console: Console):
-    import http.client
-
     assert b"lopub_reports_total" in console.ask("GET", "/metrics").body
     connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=30)
     connection.request("GET", "/metrics")
     assert connection.getresponse().status == 404
     connection.close()
+
+
+VENDORED = {
+    "htmx.min.js": "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717",
+    "echarts.min.js": "61f13280aba3161f77fc801bf5f9c786f55f10432153a0683fc5cc0700b013d5",
+}
+"""htmx 2.0.11, and ECharts 6.1.0 (echarts.common.min.js), as they were released."""
+
+
+@pytest.mark.parametrize("name", sorted(VENDORED))
+def test_scripts_of_others_are_as_they_were_released_with_their_licence(console: Console, name: str):
+    assert hashlib.sha256(console.ask("GET", f"/console/static/{name}").body).hexdigest() == VENDORED[name]
+    assert (HERE / "static" / name.replace(".min.js", ".LICENSE")).stat().st_size > 100
 
 
 # ---- texts
@@ -274,6 +293,39 @@ def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
     assert "Epsilon 9 is above 8: it protects on paper only." in weak
 
 
+REPEAT = {"every_days": 7, "rounds": 6, "take_part": 3, "mode": "sampled"}
+
+
+def in_rounds(name: str, **repeat: str | int) -> dict:
+    fields = [{"name": "a", "type": "boolean"}, {"name": "b", "type": "boolean"}]
+    opens = str(date.today() - timedelta(days=1))
+    schedule = {"opens": opens, "repeat": REPEAT | repeat}
+    return {"name": name, "min_reports": 40, "schedule": schedule, "schema": {"fields": fields}}
+
+
+def test_a_campaign_in_rounds_is_planned_for_one_of_them_and_both_epsilons_are_shown(console: Console):
+    address = begun(console, in_rounds("months"))
+    plan = console.get(f"{address}/plan?people=1000&epsilon=2", HX_Request="true")
+    assert 'take part in 3 of 6, which makes <data value="500">500</data> reports a round' in plan
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in plan and "is above 8" not in plan
+    once = begun(console, {key: value for key, value in in_rounds("once").items() if key != "schedule"})
+    shares = [
+        re.findall(r"one question</dt><dd>(.*?)</dd>", text) for text in (plan, console.get(f"{once}/plan?people=500&epsilon=2"))
+    ]
+    assert shares[0] == shares[1]
+    assert "Epsilon 9 is above 8" in console.get(f"{address}/plan?people=1000&epsilon=3", HX_Request="true")
+    console.do(f"{address}/plan", {"people": "1000", "epsilon": "2"})
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in console.get(f"{address}/preview")
+    campaign = console.get(console.do(f"{address}/open").headers["location"])
+    assert "Epsilon of all reports of one device</dt><dd>6</dd>" in campaign
+    assert "6 of 7 days; a device takes part in 3 (sampled)" in campaign
+
+
+def test_a_draft_that_keeps_an_answer_is_not_planned_as_if_it_were_asked_once(console: Console):
+    answer = console.ask("GET", f"{begun(console, in_rounds('kept', mode='permanent') | {'min_reports': 100})}/plan")
+    assert answer.status == 400 and b"a campaign in mode permanent is made with" in answer.body
+
+
 def test_a_preview_is_the_contributors_own_page_and_knows_no_collector(console: Console):
     address = begun(console)
     assert f'<iframe src="{address}/page"' in console.get(f"{address}/preview")
@@ -304,9 +356,10 @@ def test_what_is_opened_is_what_the_preview_showed(console: Console):
 def test_the_embed_snippet_is_still_safe_once_it_is_pasted(console: Console):
     quoted = HOSTILE | {"name": "quoted", "title": '" onload="alert(1)'}
     page = console.get(opened(console, quoted))
-    snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+    snippet = re.search(r'<textarea id="link"[^>]*>(.*?)</textarea>', page, re.DOTALL)
     assert snippet
-    assert html.unescape(snippet[1]).count('"') == 8
+    assert html.unescape(snippet[1]).count('"') == 2
+    assert "&lt;iframe" not in page  # no other site may frame it here
 
 
 def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path: Path):
@@ -336,6 +389,20 @@ def test_a_file_becomes_a_draft(console: Console):
     answer = console.ask("POST", "/console/drafts", body, Content_Type="multipart/form-data; boundary=x")
     assert answer.status == 303
     assert 'value="uploaded"' in console.get(answer.headers["location"])
+
+
+def test_what_is_wrong_stands_beside_its_field(console: Console):
+    address = begun(console, HOSTILE | {"name": "Not a name", "min_reports": -1, "schedule": {"opens": "x"}})
+    page = console.get(address)
+    for place in ("name", "min_reports", "schedule"):
+        beside = re.search(f'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
+        assert beside and 'class="mistake"' in beside[1], place
+        assert f'aria-describedby="{place}-remarks"' in page
+    part = {"Content_Type": "application/x-www-form-urlencoded", "HX_Request": "true"}
+    body = urlencode(form_on(console, address) | {"name": "mended", "csrf": console.csrf()}).encode()
+    again = console.ask("POST", address, body, **part).body.decode()
+    assert re.search(r'<div id="name-remarks" hx-swap-oob="true">\s*</div>', again)
+    assert re.search(r'<div id="min_reports-remarks" hx-swap-oob="true">\s*<ul', again)
 
 
 # ---- one draft in two tabs
@@ -458,6 +525,24 @@ def test_from_min_reports_on_the_counts_are_shown(console: Console):
     assert "Reports by day" in page
 
 
+def test_what_is_watched_of_rounds_is_one_of_them_and_hides_those_with_too_few(console: Console):
+    """A second round with as many reports is no reason to expect less error of a share."""
+    address = opened(console, in_rounds("watched"))
+    store = store_at(console.address)
+    entry = find_campaign(store, address.rpartition("/")[2])
+    pages = []
+    for number, n in enumerate((60, 60, 7)):
+        slot = entry.campaign.terms.schedule.slots[number]
+        table = Dataset(entry.campaign.domain, np.zeros((n, 2), dtype=np.uint16))
+        store.write([Submission(entry.number, _rows(simulate(table, entry.campaign, seed=slot, slot=slot), entry.number))])
+        pages.append(re.findall(r'<div id="watch".*?</details>', console.get(address), re.DOTALL)[0])
+    store.close()
+    errors = [re.findall(r"expected in the last of them</dt><dd>(.*?)</dd>", page) for page in pages]
+    assert len(errors[0]) == 1 and errors[0] == errors[1]
+    assert pages[2] == pages[1] and '<data value="120">120</data>' in pages[1]
+    assert "Reports by round" in pages[0] and "at this pace" not in pages[0]
+
+
 def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     address = send(console, "typed", 1, min_reports=1)
     campaign_id = address.rpartition("/")[2]
@@ -471,6 +556,33 @@ def test_a_campaign_closes_only_where_its_id_was_typed(console: Console):
     store.close()
     assert entry.closed is not None
     assert "campaign closed" in console.get("/console/log")
+
+
+def test_what_is_done_over_http_and_every_file_that_is_fetched_is_in_the_log(console: Console):
+    campaign = people.campaign("logged")
+    told = {"Authorization": f"Bearer {console.token}", "Content-Type": "application/json"}
+    asked = [("PUT", f"/campaigns/{campaign.id}", campaign.canonical_bytes),
+             ("POST", f"/campaigns/{campaign.id}/close", json.dumps({"id": campaign.id}).encode())]  # fmt: skip
+    for method, path, body in asked:
+        connection = http.client.HTTPConnection("127.0.0.1", console.port, timeout=60)
+        connection.request(method, path, body, told)
+        assert connection.getresponse().status in (200, 201)
+        connection.close()
+    own = opened(console, HOSTILE | {"name": "logged-too"}).rpartition("/")[2]
+    job = console.do("/console/backup").headers["location"]
+    wait_for(lambda: 'class="state done"' in console.get(job))
+    assert console.ask("GET", f"{job}/files/lopub.backup").status == 200
+    store = store_at(console.address)
+    done = [(one.what, one.subject, bool(one.who)) for one in actions(store)]
+    store.close()
+    number = job.rpartition("/")[2]
+    expected = [
+        ("campaign opened", campaign.id),
+        ("campaign opened", own),
+        ("campaign closed", campaign.id),
+        ("file fetched", number),
+    ]
+    assert [(what, subject, True) for what, subject in expected if (what, subject, True) not in done] == []
 
 
 def test_made_up_people_answer_in_a_demo_only(console: Console):

@@ -1,20 +1,26 @@
 """The whole way of a campaign in a real browser, by keyboard alone: from an empty database to a published report."""
 
+import html
 import json
 import os
+import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from consoles import Console, running_console
+from consoles import Console, running_console, send
 from lopub import Client, MemoryStore
 from lopub.contract.report import FRAMED_TYPE
 from lopub.service.campaigns import all_campaigns
+from lopub.service.console.drafting import KINDS
 from lopub.service.database import store_at
 
 CHROMIUM = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
@@ -135,6 +141,28 @@ class Walk:
         assert {url for url in asked if not url.startswith(("data:", f"{self.console.home}/console"))} == set()
 
 
+@contextmanager
+def other_site() -> Iterator[tuple[str, list[str]]]:
+    """The address of another web site, and what its only page holds."""
+    content = [""]
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(content[0].encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", content
+    server.shutdown()
+    server.server_close()
+
+
 def answer_it(console: Console, n: int) -> None:
     """So many people answer the only open campaign."""
     store = store_at(console.address)
@@ -197,6 +225,7 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         answer_it(console, 120)
         browser.refresh()
         assert "120" in walk.text
+        walk.until("return document.querySelector('.plot canvas')")
         walk.choose("a[href$='/poster']", "Tea or <b>tea</b>?")
         walk.choose(".screen a", "Tea or <b>tea</b>?")
         digits = browser.current_url.rpartition("/")[2][:8]
@@ -217,4 +246,70 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         assert "What may remain" in walk.text
         walk.choose("a[href='/console/log']", "Log and jobs")
         walk.choose("form[action$='/sign-out'] button", "Sign in")
+        browser.back()  # no page of the session was kept
+        walk.until("return document.readyState === 'complete'")
+        walk.check("Sign in")
         walk.was_quiet()
+
+
+@pytest.mark.skipif(not FULL, reason="needs LOPUB_FULL=1: takes half a minute")
+@pytest.mark.parametrize("size", sorted(SIZES))
+def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path: Path, size: str):
+    from selenium.webdriver.common.keys import Keys
+
+    with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
+        walk = Walk(browser, console, size)
+        browser.get(f"{console.home}/console")
+        walk.press(console.token)
+        walk.choose("button.main", "Campaigns")
+        walk.choose("button[value=blank]", "draft")
+        walk.write("#name", "kinds")
+        walk.write("#title-en", "Every kind")
+        walk.write("#consent-en", "Noise only.")
+        for kind in KINDS:
+            walk.choose(f"button[value='add:{kind}']", "Every kind")
+        for place, kind in enumerate(("first", *KINDS)):
+            walk.write(f"#q{place}-question-en", f"What about {kind}?")
+        walk.choose("button[value='up:2']", "Every kind")
+        walk.choose("button[value='down:1']", "Every kind")
+        last = len(KINDS)
+        walk.to(f"#q{last} summary")
+        walk.press(Keys.ENTER)
+        walk.to(f"#q{last}-rule-field")
+        walk.press(Keys.DOWN)
+        walk.write(f"#q{last}-rule-value", "yes")
+        walk.write("#new_language", "de")
+        walk.choose("button[value=language]", "Every kind")
+        walk.write("#title-de", "Jede Art")
+        walk.choose("button[value=save]:not(.unseen)", "Every kind")
+        assert not browser.find_elements("css selector", ".mistake"), walk.text
+        rule = browser.find_element("id", f"q{last}-rule-field").get_attribute("value")
+        assert rule == "question-1"
+        walk.choose("button[value=plan]", "Every kind")
+        walk.until("return !document.querySelector('#advice[hx-get]')")
+        walk.choose("button[value=show]", "preview")
+        browser.switch_to.frame(0)
+        walk.until("return document.querySelectorAll('form fieldset, form select, form input').length > 8")
+        assert all(f"What about {kind}?" in walk.text for kind in ("first", *KINDS[:-1]))
+        assert f"What about {KINDS[-1]}?" not in walk.text  # until the first is answered with yes
+        browser.switch_to.default_content()
+        walk.was_quiet()
+
+
+def test_the_questions_can_be_framed_on_a_site_that_is_named_and_on_no_other(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with other_site() as named, other_site() as unnamed:
+        monkeypatch.setenv("LOPUB_EMBED", named[0])
+        with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
+            page = console.get(send(console, "framed", 1, min_reports=1))
+            snippet = re.search(r'<textarea id="embed"[^>]*>(.*?)</textarea>', page, re.DOTALL)
+            assert snippet
+            shown = {}
+            for address, content in (named, unnamed):
+                content[0] = html.unescape(snippet[1])
+                browser.get(address)
+                browser.switch_to.frame(0)
+                shown[address] = browser.find_elements("css selector", "body[data-collector]")
+                browser.switch_to.default_content()
+            assert shown[named[0]] and not shown[unnamed[0]]

@@ -129,7 +129,7 @@ def test_nobody_gives_way_while_there_is_room():
 
 
 def test_whoever_is_refused_for_want_of_places_is_cut_once_there_are_too_many_of_them():
-    places = Places(8, 100)
+    places = Places(3, 100)
     refused = [Sitting(places, 0.0) for _ in range(4)]
     for each in refused:
         places.part(each)
@@ -300,6 +300,25 @@ def test_whoever_is_refused_while_it_sends_can_read_why(collector: Running):
             connection.sendall(b"x" * 1000)
         status, *_ = load.answer_from(connection)
         assert status == 413
+
+
+@pytest.mark.parametrize("version", ["HTTP/1.0", "HTTP/1.1\r\nConnection: close"])
+def test_whoever_is_refused_before_its_body_came_can_read_why_and_then_is_done(collector: Running, version: str):
+    """Senders that want the connection closed after their request: the answer comes first, the body later."""
+    head = f"POST /campaigns/{'0' * 64}/reports {version}\r\nContent-Type: {load.FRAMED_TYPE}\r\nContent-Length: 300000\r\n\r\n"
+    with connected(collector) as connection:
+        connection.sendall(head.encode())
+        time.sleep(0.3)
+        for _ in range(3):
+            connection.sendall(bytes(100_000))
+            time.sleep(0.05)
+        status, *_ = load.answer_from(connection)
+        assert status == 404 and connection.recv(1) == b""
+
+
+def test_what_is_not_http_is_told_so(collector: Running):
+    answer = raw(collector, b"\x16\x03\x01" + bytes(100_000))
+    assert answer.startswith(b"HTTP/1.1 400") and b"this cannot be read as HTTP" in answer
 
 
 def test_whoever_does_not_stop_to_send_is_cut(collector: Running):

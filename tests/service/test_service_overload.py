@@ -1,6 +1,7 @@
 """More than a collector can take: it keeps on taking what it can, and sends the rest away in time."""
 
 import os
+import random
 import socket
 import sqlite3
 import time
@@ -8,12 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httptools
 import pytest
 
 import load
 from flood import flooded
 from load import FULL, Uploaders, note_figures
 from lopub.contract.report import unframed
+from lopub.service.protocol import is_whole_request_with_reports
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign()
@@ -145,6 +148,85 @@ def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):
         answer = collector.ask("POST", f"/campaigns/{CAMPAIGN.id}/reports", body, Content_Type=load.FRAMED_TYPE)
     assert answer.status == 503 and answer.json["type"] == "urn:lopub:problem:busy"
     assert answer.headers["retry-after"] == "1" and answer.headers["access-control-allow-origin"] == "*"
+
+
+# ---- sent away before they are read
+
+
+PATH = f"/campaigns/{CAMPAIGN.id}/reports"
+LINES = [
+    *("Host: x", "Content-Length: 5", "content-length:5", "Content-Length: 05", "Content-Length: +5", "Content-Length: 5, 5"),
+    *(
+        "Content-Length : 5",
+        "Connection: keep-alive",
+        "Connection: close",
+        "Connection: keep-alive, close",
+        "Expect: 100-continue",
+    ),
+    *(
+        "Transfer-Encoding: chunked",
+        "Transfer-Encoding : chunked",
+        "Upgrade: h2c",
+        " folded",
+        "X:\nContent-Length: 5",
+        "X: \x7f",
+        "X",
+    ),
+    *("X: \r", "\tX: 1", "X-Content-Length: 5", "Proxy-Connection: close"),
+]
+
+
+class Read:
+    """What is read as HTTP: how many whole requests, of which method and address, and whether the connection may stay."""
+
+    def __init__(self, data: bytes) -> None:
+        self.n_whole, self.url, self.is_in_one, self.keeps = 0, b"", False, False
+        self._parser = httptools.HttpRequestParser(self)
+        self._parser.feed_data(data)
+
+    def on_message_begin(self) -> None:
+        self.is_in_one = True
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_headers_complete(self) -> None:
+        self.keeps, self.method = self._parser.should_keep_alive(), self._parser.get_method()
+
+    def on_message_complete(self) -> None:
+        self.is_in_one, self.n_whole = False, self.n_whole + 1
+
+
+def is_one_request_with_reports(data: bytes) -> bool:
+    try:
+        read = Read(data)
+    except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+        return False
+    return (read.n_whole, read.is_in_one, read.keeps, read.method, read.url) == (1, False, True, b"POST", PATH.encode())
+
+
+def test_only_what_is_one_whole_request_is_sent_away_unread():
+    """Whatever is taken for one here, a parser of HTTP takes for the same: what comes after it is the next request."""
+    rng, n_whole = random.Random(1), 0
+    for _ in range(5_000):
+        lines = ["Content-Length: 5"] * (rng.random() < 0.5) + rng.choices(LINES, k=rng.randrange(4))
+        rng.shuffle(lines)
+        first = rng.choice(
+            [f"POST {PATH} HTTP/1.1"] * 6 + [f"POST {PATH} HTTP/1.0", f"GET {PATH} HTTP/1.1", f"POST {PATH}?a HTTP/1.1"]
+        )
+        data = "\r\n".join([first, *lines, "", rng.choice(["12345", "12345", "1234", "123456", ""])]).encode()
+        if is_whole_request_with_reports(data):
+            n_whole += 1
+            assert is_one_request_with_reports(data), data
+    assert n_whole > 100
+
+
+def test_what_an_ordinary_sender_sends_is_sent_away_unread():
+    body = load.bodies_of(load.population(CAMPAIGN, 20, seed=12))[0]
+    request = load.request_of(CAMPAIGN, body)
+    assert is_whole_request_with_reports(request) and is_one_request_with_reports(request)
+    assert is_whole_request_with_reports(request.replace(b"Host: x", b"Host: x\r\nConnection: keep-alive\r\nAccept: */*"))
+    assert not is_whole_request_with_reports(request[:-1]) and not is_whole_request_with_reports(request + b"x")
 
 
 def answered_without_a_body(collector: Running) -> bool:

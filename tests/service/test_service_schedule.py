@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import people
 from lopub import Campaign, CampaignRequest, Schedule, Terms, make_campaign
-from lopub.cli.commands import app
+from lopub.cli import app
 from lopub.contract.report import Report
 from lopub.contract.schedule import EPOCH, GRACE_DAYS
 from lopub.errors import CampaignClosed, DomainError

@@ -27,6 +27,7 @@ from lopub.service.campaigns import (
     tally,
     withdraw,
 )
+from lopub.service.console.keeping import actions, record
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
 from lopub.service.reading import batch_of
@@ -517,12 +518,13 @@ def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
     source.write([Submission(entry.number, kept, {Reason.JSON: 3})])
     withdraw(source, entry, kept[0].hash)
     token = new_token(source, scope="read", days=2)
+    record(source, "somebody", "sign-in")
     backup(source, tmp_path / "backup")
     source.close()
     before = (tmp_path / "backup").read_bytes()
     told: list[tuple[str, int, int | None]] = []
     assert restore(tmp_path / "backup", store, progress=lambda *step: told.append(step)) == 24
-    copied = {"campaigns": 1, "reports": 25, "tallies": 2, "refusals": 1, "tokens": 1}
+    copied = {"campaigns": 1, "reports": 25, "tallies": 2, "refusals": 1, "tokens": 1, "audit": 1}
     assert told == [(f"copying {name}", n, None) for name, n in copied.items()]
     assert (tmp_path / "backup").read_bytes() == before
     found = find_campaign(store, CAMPAIGN.id)
@@ -530,6 +532,8 @@ def test_a_backup_restores_into_either_kind(store: ReportStore, tmp_path: Path):
     assert (counted.n_reports, counted.n_withdrawn, counted.refused) == (24, 1, {Reason.JSON: 3})
     assert grant_of(store, token)
     assert open_campaign(store, people.campaign("another"))[1]
+    record(store, "somebody", "sign-in")
+    assert len(actions(store)) == 2
     with pytest.raises(StoreError, match="has campaigns already; restore into an empty one"):
         restore(tmp_path / "backup", store)
 

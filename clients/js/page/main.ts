@@ -215,7 +215,7 @@ class Page {
     } catch (error) {
       const isLater = error instanceof lopub.TryLater;
       if (!isLater) await memory.set({ [slot]: "", ...closing(error) });
-      status.textContent = isLater ? words.waiting : this.sentence(error);
+      status.textContent = isLater ? words.waiting : error instanceof lopub.StoreError ? words.gone : this.sentence(error);
       button.disabled = false;
       if (isLater) this.later(() => void this.send());
     }
@@ -278,7 +278,8 @@ class Page {
   /** Withdraw the reports of all rounds so far; where that was wished before and has failed, those that were meant then. */
   private async withdraw(): Promise<void> {
     clearTimeout(this.retry);
-    const { words, status, memory, client } = this, button = this.main.querySelector<HTMLButtonElement>("button.withdraw.own"), reports = await client.reports();
+    const { words, status, memory, client } = this, button = this.main.querySelector<HTMLButtonElement>("button.withdraw.own"), kept = await client.reports();
+    const reports = kept.length || !this.report ? kept : [this.report]; // what was kept may have been deleted while the page is open
     const meant = this.isWished(reports) ? reports.filter(({ slot }) => memory.of(slot) === "withdrawing") : reports, wish = (progress: Progress): Record<string, Progress> => Object.fromEntries(meant.map(({ slot }) => [slot, progress]));
     const before = Object.fromEntries(meant.map(({ slot }) => [slot, this.isWished(reports) ? "sent" : memory.of(slot)]));
     if (button) button.disabled = true;
@@ -286,8 +287,8 @@ class Page {
     status.textContent = words.withdrawing;
     await memory.set(wish("withdrawing"));
     try {
-      if (meant.length === reports.length) await client.withdraw(collectorUrl, { patience: PATIENCE });
-      else for (const { id } of meant) if ((await forget(base64url(id))) !== 204) throw new lopub.TryLater("");
+      if (meant.length === kept.length) await client.withdraw(collectorUrl, { patience: PATIENCE });
+      else for (const { id } of meant) await this.forgotten(id);
       await memory.set(wish("withdrawn"));
       if (this.report) return this.showReport();
       button?.remove();
@@ -299,6 +300,13 @@ class Page {
       if (button) button.disabled = false;
       if (isLater) this.later(() => void this.withdraw());
     }
+  }
+
+  /** One report by its id alone, as a receipt does. */
+  private async forgotten(id: Uint8Array): Promise<void> {
+    const answer = await forget(base64url(id));
+    if (answer === 409) throw new lopub.CollectorError("(409)");
+    if (answer !== 204) throw new lopub.TryLater("");
   }
 
   private fromReceipt(): Child {

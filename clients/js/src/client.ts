@@ -36,7 +36,7 @@ export class Client {
   constructor(readonly campaign: Campaign, { epsilonCap, lifetimeCap, store = new IndexedDbStore(), respondent = "self", ...rest }: ClientOptions = {}) {
     for (const name in rest) throw new TypeError(`there is no option '${name}'`);
     if (epsilonCap !== undefined && campaign.lifetimeLoss > exactCap(epsilonCap, "epsilonCap")) {
-      throw new EpsilonTooHigh(`this campaign has epsilon ${campaign.lifetimeEpsilon} in all; this app allows ${epsilonCap}`);
+      throw new EpsilonTooHigh(`epsilon ${campaign.lifetimeEpsilon} would pass the epsilonCap`);
     }
     this._store = store;
     this._person = hex(sha256(utf8(respondent)), 8).slice(0, 32);
@@ -49,7 +49,7 @@ export class Client {
   async encode(record: Answers = {}): Promise<Report> {
     const { campaign } = this, { repeat } = campaign, now = repeat && today(campaign), kept = await this._kept(true), own = this._own(kept);
     const slot = now ?? (kept.reports.length ? 0 : today(campaign)), made = ({ reports }: Kept): Report | undefined => reports.find((report) => !repeat || report.slot === slot);
-    if (repeat && !own.includes(slot)) throw new CampaignError(`this device takes part from ${own.map(dayText).join(", ")}, not from ${dayText(slot)}`);
+    if (repeat && !own.includes(slot)) throw new CampaignError(`this device takes part from ${own.map(dayText).join(", ")}`);
     const candidates = made(kept) || (repeat?.isPermanent && kept.start) ? undefined : campaign.domain.indices(record);
     await this._charge(!made(kept)); // before the noise is drawn: there may be a count without a report, never a report without its count
     return made(kept) ?? made(await this._change((before) => (made(before) ? before : withReport(campaign, before, candidates, slot))))!;
@@ -166,20 +166,20 @@ export class Client {
     await this._store.change(key, (state) => {
       const finished = !!keptIn(campaign, state.kept).start, isCounted = state.draws.some((draw) => draw.key === key && (finished || !draw.finished));
       const draws = isCounted ? state.draws : [...state.draws, { key, person, loss: String(campaign.lifetimeLoss), finished }];
-      if (cap !== undefined && drawing && totalOf(draws, person) > cap) throw new EpsilonTooHigh("this report would pass the lifetimeCap");
+      if (cap !== undefined && drawing && totalOf(draws, person) > cap) throw new EpsilonTooHigh(`epsilon ${decimalUp(totalOf(draws, person))} would pass the lifetimeCap`);
       return { ...state, draws };
     });
   }
 
   private async _finished(): Promise<Kept> {
     const kept = await this._kept();
-    if (!kept.reports.length) throw new StoreError("no report is kept; encode a record first");
+    if (!kept.reports.length) throw new StoreError("no report is kept");
     return kept;
   }
 
   private _place(url: string, options: SendOptions): string {
     const address = addressOf(url, options);
-    if (address.campaignId !== this.campaign.id) throw new CampaignError("the address is that of another campaign");
+    if (address.campaignId !== this.campaign.id) throw new CampaignError("the address is another campaign's");
     return address.url;
   }
 }

@@ -9,13 +9,8 @@ const DAY = 86_400_000;
 
 /** Periods that come again, with all their texts. */
 export const CYCLES = new Map<string, readonly string[]>([["monthOfYear", MONTHS], ["weekday", WEEKDAYS], ["hour", range(24).map(two)]]);
-/** Periods that come once -> how many days later the next one has begun, how many months they have, how they are written. */
-const SPANS = new Map<string, readonly [number, number, RegExp]>([
-  ["year", [366, 12, /^(\d{4})()$/]],
-  ["quarter", [92, 3, /^(\d{4})-Q([1-4])$/]],
-  ["month", [31, 1, /^(\d{4})-(\d\d)$/]],
-  ["week", [7, 0, /^(\d{4})-W(\d\d)$/]],
-]);
+/** Periods that come once -> how many of them a year has, what stands before their number. Weeks go on from year to year. */
+const SPANS = new Map<string, readonly [number, string]>([["year", [1, ""]], ["quarter", [4, "-Q"]], ["month", [12, "-"]], ["week", [0, "-W"]]]);
 
 /** Whether a date, time or datetime lies in such periods. */
 export const hasPeriod = (type: string, period: string): boolean =>
@@ -28,39 +23,22 @@ export function dayOf(text: string): number | undefined {
 }
 
 export const dayText = (day: number): string => (day === day ? new Date(day * DAY).toISOString().slice(0, 10) : "");
-const weekdayOf = (day: number): number => (((day + 3) % 7) + 7) % 7;
+const weekOf = (day: number): number => Math.floor((day + 3) / 7);
 
-function spanText(period: string, day: number): string {
-  const text = dayText(day), year = text.slice(0, 4);
-  if (period === "year") return year;
-  if (period === "quarter") return `${year}-Q${Math.ceil(+text.slice(5, 7) / 3)}`;
-  if (period === "month") return text.slice(0, 7);
-  const thursday = day - weekdayOf(day) + 3, itsYear = dayText(thursday).slice(0, 4); // the week is in the year of its Thursday
-  return `${itsYear}-W${two(Math.floor((thursday - dayOf(`${itsYear}-01-01`)!) / 7) + 1)}`;
+/** The number of a year's first period; 4 January is in its first week. */
+const firstOf = (period: string, year: string): number => SPANS.get(period)![0] * +year || weekOf(dayOf(`${year}-01-04`)!);
+
+/** The text of a period, by its number. */
+export function spanText(period: string, number: number): string {
+  const [n, sign] = SPANS.get(period)!, year = (n ? String(Math.floor(number / n)) : dayText(7 * number)).slice(0, 4).padStart(4, "0"); // a week is in the year of its Thursday
+  const place = String(number - firstOf(period, year) + 1);
+  return n === 1 ? year : year + sign + (n === 4 ? place : two(+place));
 }
 
-/** The first day of a period that is given by its text. */
-export function firstDay(period: string, text: string): number | undefined {
-  const [, months, shape] = SPANS.get(period)!, [, year, number] = shape.exec(text) ?? [];
-  if (!year || year > "9998") return undefined;
-  const fourth = dayOf(`${year}-01-04`), monday = fourth! - weekdayOf(fourth!) + 7 * +number - 7; // 4 January is in the first week
-  const day = months ? dayOf(`${year}-${two(1 + (months % 12) * (+number - 1))}-01`) : monday;
-  return day === day && day !== undefined && spanText(period, day) === text ? day : undefined;
-}
-
-/** How many periods there are from one first day to another: counted, not listed. */
-export function periodsBetween(period: string, start: number, end: number): number {
-  const [days, each] = SPANS.get(period)!, months = (day: number): number => 12 * +dayText(day).slice(0, 4) + +dayText(day).slice(5, 7);
-  return Math.floor(each ? (months(end) - months(start)) / each : (end - start) / days) + 1;
-}
-
-/** The texts of so many periods from a first day on. */
-export function periodTexts(period: string, start: number, n: number): string[] {
-  return range(n).map(() => {
-    const text = spanText(period, start), later = start + SPANS.get(period)![0];
-    start = firstDay(period, spanText(period, later))!;
-    return text;
-  });
+/** The number of a period that is given by its text; nothing where there is no such period. */
+export function spanNumber(period: string, text: string): number | undefined {
+  const [, year, place = 1] = /^(\d{4})(?:-\D?(\d\d?))?$/.exec(text) ?? [], number = year > "0000" && year < "9999" ? firstOf(period, year) + +place - 1 : NaN;
+  return spanText(period, number) === text ? number : undefined;
 }
 
 /** The period of an answer as ISO 8601 has it, without a time zone; nothing where it says nothing about that. */
@@ -68,6 +46,7 @@ export function periodOf(type: string, period: string, answer: string): string |
   const [, date, hour] = /^(?:(\d{4}-\d\d-\d\d)(?=T.|$))?(?:T?([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)?$/.exec(answer) ?? [], day = date ? dayOf(date) : undefined;
   if (answer[0] === "T" || (type === "date") === !!hour || (day === undefined && (date || type !== "time"))) return undefined;
   if (period === "hour") return hour;
-  if (period === "monthOfYear") return MONTHS[+date.slice(5, 7) - 1];
-  return period === "weekday" ? WEEKDAYS[weekdayOf(day!)] : spanText(period, day!);
+  const month = +date.slice(5, 7) - 1, week = weekOf(day!), [n] = SPANS.get(period) ?? [];
+  if (n !== undefined) return spanText(period, n ? n * +date.slice(0, 4) + Math.floor((n * month) / 12) : week);
+  return period === "weekday" ? WEEKDAYS[day! + 3 - 7 * week] : MONTHS[month];
 }

@@ -77,12 +77,12 @@ export class Domain {
       const { name, attributes, common } = question, answer = given.get(name);
       const applies = !common.onlyIf || common.onlyIf.evaluate((each) => this._accepted.get(each)!(codes[this._lookedAt(each)]));
       if (applies ? answer === undefined : (answer ?? null) !== null) {
-        throw new DomainError(applies ? `the record lacks '${name}'` : `'${name}' does not apply`);
+        throw new DomainError(applies ? `'${name}' is not answered` : `'${name}' does not apply`);
       }
       codes.push(...(applies ? question.indices(answer) : attributes.map(({ size }) => size - 1)));
       given.delete(name);
     }
-    if (given.size) throw new DomainError("the record answers what is not asked");
+    if (given.size) throw new DomainError("an answer is not asked for");
     return codes;
   }
 }

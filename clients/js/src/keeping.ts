@@ -24,7 +24,7 @@ export interface Kept {
 }
 
 export function lost(): never {
-  throw new StoreError("what was kept of this campaign is lost or damaged, and is not drawn again");
+  throw new StoreError("what was kept is lost or damaged, and is not drawn again");
 }
 
 /** What the bytes stand for; refuses what no client of this campaign keeps. */

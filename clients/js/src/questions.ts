@@ -2,7 +2,7 @@
 
 import { done, has, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
 import { conditionOf, type Answer, type Comparison, type Condition } from "./condition";
-import { CYCLES, firstDay, hasPeriod, periodOf, periodTexts, periodsBetween } from "./dates";
+import { CYCLES, hasPeriod, periodOf, spanNumber, spanText } from "./dates";
 import { DomainError } from "./errors";
 import { Most } from "./limits";
 import { range, sum } from "./numbers";
@@ -54,7 +54,7 @@ export class Attribute {
   /** The candidate of an answer; null is no answer. */
   index(value: unknown): number {
     const { nAnswers } = this.kind, found = value !== null ? this.kind.find(value) : this._common.isRequired ? undefined : nAnswers;
-    if (found === undefined) throw new DomainError(`attribute '${this.name}' does not take this answer`);
+    if (found === undefined) throw new DomainError(`'${this.name}' does not take this answer`);
     return found;
   }
 
@@ -100,7 +100,7 @@ export class Question {
     const ticks = Array.isArray(answer) ? answer.map((value) => values.indexOf(typeof value === "string" ? composed(value)! : "")) : [-1];
     const codes = values.map((_, i) => +ticks.includes(i)), n = sum(codes);
     if (n < ticks.length || (list.none && (!n || (n > 1 && codes[values.indexOf(list.none)]))) || (list.most && n > list.most)) {
-      throw new DomainError(`list '${this.name}' does not take these ticks`);
+      throw new DomainError(`'${this.name}' does not take this answer`);
     }
     return codes;
   }
@@ -157,9 +157,9 @@ function bins(edges: readonly string[], clamp: boolean): Kind {
   };
 }
 
-function periods(type: string, period: string, start: number, end: number): Kind {
+function periods(type: string, period: string, first: number, last: number): Kind {
   let texts = CYCLES.get(period);
-  const named = listed(() => (texts ??= periodTexts(period, start, named.nAnswers)), texts ? texts.length : periodsBetween(period, start, end), !texts);
+  const n = texts ? texts.length : last - first + 1, named = listed(() => (texts ??= range(n).map((i) => spanText(period, first + i))), n, !texts);
   return { ...named, isNew: true, find: (value) => named.find(value) ?? named.find(typeof value === "string" && periodOf(type, period, value)) };
 }
 
@@ -201,7 +201,7 @@ type Reader = (members: Members, constraints: Members, common: Common, type: str
 const dated: Reader = (members, constraints, _common, type) => {
   const period = take(members, "period", ""), isCycle = CYCLES.has(period), [first, last] = ["minimum", "maximum"].map((key) => optional(constraints, key, ""));
   need(hasPeriod(type, period));
-  const start = isCycle ? 0 : firstDay(period, first)!, end = isCycle ? 0 : firstDay(period, last)!;
+  const [start, end] = [first, last].map((text) => (isCycle ? 0 : spanNumber(period, text)!));
   need(start <= end && !(isCycle && first + last));
   return periods(type, period, start, end);
 };

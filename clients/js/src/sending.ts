@@ -27,7 +27,7 @@ export interface Address {
 export function addressOf(url: string, { allowPlainHttp }: SendOptions): Address {
   const [, place, host, campaignId] = /^(https?:\/\/(\[[\da-f:.]+\]|[a-z\d.-]+)(?::\d{1,5})?(?:\/[\w.~-]+)*\/campaigns\/([\da-f]{64}))\/?$/i.exec(url) ?? [];
   if (!place || !(/^https:/.test(place) || allowPlainHttp || /^(localhost|127[\d.]+|\[::1\])$/.test(host))) {
-    throw new CampaignError("a campaign's address is https://host/campaigns/ and its id");
+    throw new CampaignError("an address is https://host/campaigns/ and an id");
   }
   return { url: place, campaignId };
 }
@@ -84,7 +84,7 @@ async function exchange(url: string, request: RequestInit, milliseconds: number)
     stop.abort();
   }
   if (!status || status >= 500 || [408, 425, 429].includes(status) || body.length > Most.fileBytes) throw new Unclear(`the collector cannot be reached (${status})`, wait);
-  if (status !== 200 && status !== 204) throw new CollectorError(`the collector ${status > 299 && status < 400 ? "points elsewhere" : `refuses this request (${status})`}`);
+  if (status !== 200 && status !== 204) throw new CollectorError(`the collector refuses this, or points elsewhere (${status})`);
   return Uint8Array.from(body);
 }
 

@@ -3,6 +3,7 @@
 Commands load when they are first needed: a collector that was killed must be there again at once, and needs none of the others.
 """
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -10,16 +11,18 @@ from typing import Any
 
 import typer
 
+from lopub.cli.commands import COMMANDS, app_of
 from lopub.cli.console import refuse, survive_closed_pipes
 from lopub.errors import LopubError
+
+COMPLETING = "_LOPUB_COMPLETE"
+"""What a shell sets in the environment where it asks for completions."""
 
 
 def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module 'lopub.cli' has no attribute {name!r}")
-    from lopub.cli.commands import app
-
-    return app
+    return app_of(COMMANDS)
 
 
 def run(*, own_process: bool = False) -> None:
@@ -61,11 +64,8 @@ def _take_interrupts() -> None:
 
 
 def _app() -> typer.Typer:
-    """All commands; or `serve` alone, where that is what is asked for."""
-    if sys.argv[1:2] == ["serve"]:
-        from lopub.cli.serve import alone
-
-        return alone
-    from lopub.cli.commands import app
-
-    return app
+    """The command that is asked for; all of them, where help or completion, or somebody who mistyped, has to see them."""
+    asked = sys.argv[1:2]
+    if asked in ([], ["--version"]) and COMPLETING not in os.environ:
+        return app_of(())
+    return app_of(asked if set(asked) <= COMMANDS.keys() and COMPLETING not in os.environ else COMMANDS)

@@ -238,8 +238,7 @@ def made(domain: Domain, terms: Terms, request: CampaignRequest, people: int | N
         return make_campaign(domain, terms, request)
     from lopub.planning import plan  # here: it takes a moment, and most commands do without
 
-    reports = people if terms.repeat is None else terms.repeat.reports_a_round(people)
-    return plan(domain, people=reports, epsilon=float(request.budget)).campaign(terms)
+    return plan(domain, people=max(terms.reports_together(people), 1), epsilon=float(request.budget)).campaign(terms)
 
 
 def write(

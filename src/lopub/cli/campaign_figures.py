@@ -20,7 +20,7 @@ def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> s
     """What to expect of people like those of surveys, by the model that `lopub plan` goes by. chosen: whether the choice was just
     made."""
     n, repeat = people or REFERENCE_PEOPLE, campaign.terms.repeat
-    reports = n if repeat is None else max(repeat.reports_a_round(n), 1)
+    reports = max(campaign.terms.reports_together(n), 1)
     forecast = outlook_of(campaign).at(reports)
     in_rounds = "" if repeat is None else f", {reports:,} of them in a round"
     said = f"off by {forecast.shares:.3f} on average with {n:,} people{in_rounds}"

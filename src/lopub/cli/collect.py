@@ -33,8 +33,11 @@ def open_(
     campaign = Campaign.load(campaign_file)
     with opened(database, create=True) as store:
         from lopub.service.campaigns import open_campaign
+        from lopub.service.console.keeping import BY_COMMAND, record
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
+        if is_new:
+            record(store, BY_COMMAND, "campaign opened", campaign.id)
     address, page = f"/campaigns/{campaign.id}", f"/c/{campaign.id}"
     line = f"campaign {campaign.terms.name} {opening(entry)}{'' if is_new else ' (it was already)'}: {address}"
     told = described(entry) | {"is_new": is_new, "address": address, "page": page}
@@ -51,9 +54,11 @@ def close(campaign: CampaignFileOrId, database: Database = DEFAULT, as_json: AsJ
     """
     with opened(database) as store:
         from lopub.service.campaigns import close_campaign
+        from lopub.service.console.keeping import BY_COMMAND, record
         from lopub.service.reading import chosen
 
         entry = close_campaign(store, chosen(store, campaign_id(campaign)).campaign.id)
+        record(store, BY_COMMAND, "campaign closed", entry.campaign.id)
     line = f"campaign {entry.campaign.terms.name} is closed since {entry.closed_on}"
     tell(described(entry), line, as_json=as_json)
 

@@ -1,69 +1,59 @@
-"""Every command, in the order in which help lists them."""
+"""Every command, in the order in which help lists them. Each loads when it is asked for, and none of the others with it."""
 
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lopub import __version__
-from lopub.cli import (
-    audit,
-    backup,
-    campaign,
-    collect,
-    count,
-    data,
-    demo,
-    draft,
-    encode,
-    estimate,
-    evaluate,
-    export,
-    import_reports,
-    page,
-    plan,
-    publish,
-    query,
-    reproduce,
-    send,
-    serve,
-    token,
-    withdraw,
-    worker,
-)
 from lopub.cli.console import out
 from lopub.cli.next_steps import next_steps
 
-app = typer.Typer(
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command()(demo.demo)
-app.add_typer(draft.app, name="draft")
-app.add_typer(campaign.app, name="campaign")
-app.command()(plan.plan)
-app.command()(data.data)
-app.command()(encode.encode)
-app.command()(count.count)
-app.command()(estimate.estimate)
-app.command()(query.query)
-app.command()(publish.publish)
-app.command()(evaluate.evaluate)
-app.command()(reproduce.reproduce)
-app.command()(serve.serve)
-app.command()(worker.worker)
-app.add_typer(collect.app, name="collect")
-app.add_typer(token.app, name="token")
-app.command()(page.page)
-app.command("import")(import_reports.import_reports)
-app.command()(export.export)
-app.command()(backup.backup)
-app.command()(backup.restore)
-app.command()(send.send)
-app.command()(withdraw.withdraw)
-app.command()(audit.audit)
+COMMANDS = {
+    "demo": "demo.demo",
+    "draft": "draft.app",
+    "campaign": "campaign.app",
+    "plan": "plan.plan",
+    "data": "data.data",
+    "encode": "encode.encode",
+    "count": "count.count",
+    "estimate": "estimate.estimate",
+    "query": "query.query",
+    "publish": "publish.publish",
+    "evaluate": "evaluate.evaluate",
+    "reproduce": "reproduce.reproduce",
+    "serve": "serve.serve",
+    "worker": "worker.worker",
+    "collect": "collect.app",
+    "token": "token.app",
+    "page": "page.page",
+    "import": "import_reports.import_reports",
+    "export": "export.export",
+    "backup": "backup.backup",
+    "restore": "backup.restore",
+    "send": "send.send",
+    "withdraw": "withdraw.withdraw",
+    "audit": "audit.audit",
+}
+"""What one types -> where it is: a function, or the Typer of a group of commands."""
+
+
+def app_of(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands."""
+    app = typer.Typer(
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(root)
+    for name in names:
+        module, _, found = COMMANDS[name].partition(".")
+        command = getattr(import_module(f"lopub.cli.{module}"), found)
+        app.add_typer(command, name=name) if isinstance(command, typer.Typer) else app.command(name)(command)
+    return app
 
 
 def _print_version(wanted: bool) -> None:
@@ -72,7 +62,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     context: typer.Context,
     version: Annotated[

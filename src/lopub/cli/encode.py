@@ -15,6 +15,7 @@ from lopub.collection.progress import Progress
 from lopub.collection.simulation import simulate_blocks
 from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
+from lopub.contract.wording import lifetime_in_words
 
 EXPERIMENT = (
     "note: simulated clients are for experiments; real people's answers must be randomized on their own devices,"
@@ -78,9 +79,9 @@ def encode(
         "n_reports": n_reports,
         "seed": seed,
         "output": str(output),
-    }
+    } | ({"lifetime_epsilon": campaign.lifetime_epsilon} if campaign.terms.repeat else {})
     line = f"{n_reports:,} reports of campaign {campaign.id[:16]}…  epsilon {decimal_up(campaign.loss)}"
-    tell(document, line, f"written: {output}", as_json=as_json)
+    tell(document, line, *filter(None, [lifetime_in_words(campaign)]), f"written: {output}", as_json=as_json)
 
 
 def encode_to(output: Path, dataset: Dataset, campaign: Campaign, *, seed: int | None, force: bool) -> int:

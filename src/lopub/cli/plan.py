@@ -17,15 +17,14 @@ from lopub.cli.plan_rounds import (
     people_for,
     plan_kept,
     print_rounds,
-    reports_of,
-    rounds_planned,
     say_rounds,
 )
 from lopub.collection.dataset import Dataset
-from lopub.contract.budget import epsilon_warning
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain, TickList
+from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
+from lopub.contract.view import ViewRule
 from lopub.contract.wording import weakness
 from lopub.errors import DomainError
 from lopub.files import write_whole
@@ -36,16 +35,11 @@ from lopub.inference.joint import JointDistribution
 from lopub.planning import Advice, Option, Plan, advice, epsilon_needed, people_needed, plan_page
 from lopub.planning import plan as planned
 from lopub.planning.advice import OTHERS, in_words
+from lopub.planning.rounds import options_of
 
 N_SHOWN = 5
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
-WORDS = {
-    "subset": "a report lists several answers, the true one more likely among them",
-    "direct": "a report gives one answer, the true one or any other by chance",
-    "unary": "a report says yes or no to every answer, often wrongly",
-    "hashed": "a report names a random group of answers that the true one is more likely to be in",
-    "sample": "so many questions per person, drawn at random",
-    "fill": "as many questions per person as have so many combined answers",
+HOW = {
     "jointly": "the answers of one report are randomized as one, with the whole epsilon",
     "separately": "each answer of a report is randomized with its share of epsilon",
 }
@@ -147,28 +141,28 @@ def plan(
     weights = weights_of(domain, weight or [], important or [])
     with noted_warnings(), progress_bar("planning") as told:
         question: dict[str, Any] = {"goal": goal, "population": crowd, "weights": weights, "progress": told}
-        reports, budget = third_found(domain, None if people is None else reports_of(people, terms), epsilon, error, question)
+        reports, budget = third_found(
+            domain, None if people is None else terms.reports_together(people), epsilon, error, question
+        )
         check_enough(reports, terms)
         found = planned(domain, people=reports, epsilon=budget, n_tried=n_tried, seed=seed, **question)
         campaign, advised = found.campaign(terms), advice(found, progress=told)
         people = people or people_for(reports, terms)
-        in_rounds = rounds_planned(campaign, people, crowd)
-        page = plan_page(found, advised, seed=seed, progress=told, people=people) if html is not None else b""
+        in_rounds = options_of(campaign, people=people, population=crowd)
+        drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
+        page = plan_page(found, advised, **drawn) if html is not None else b""
     write_files(campaign, output, page, html, force=force)
-    plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
     if as_json:
-        document = described(found, advised) | described_rounds(in_rounds, people, reports)
+        document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         say_rounds(terms, people)
         print_plan(found, advised)
         print_rounds(in_rounds)
         if output is None:
-            say(next_step(campaign_file, found, people, plain=plain and not is_finished(campaign_file)))
-    if warning := weakness(campaign):
-        note(f"warning: {warning}")
-    if not as_json:
-        tell_written(files)
+            is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
+            say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
+    tell_end(campaign, [] if as_json else files)
 
 
 def check_two_given(*values: float | None) -> None:
@@ -204,8 +198,10 @@ def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path
         write_whole(html, page, force=force)
 
 
-def tell_written(files: list[Path]) -> None:
-    """Where things lie now."""
+def tell_end(campaign: Campaign, files: list[Path]) -> None:
+    """What to beware of, and where things lie now."""
+    if warning := weakness(campaign):
+        note(f"warning: {warning}")
     for file in files:
         say(f"written: {file}")
 
@@ -273,13 +269,13 @@ def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[s
     return found
 
 
-def described(found: Plan, advised: list[Advice]) -> dict[str, Any]:
+def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[str, Any]:
     """The plan for programs."""
     forecast = found.best.forecast
     return {
         "people": found.people,
         "epsilon": found.epsilon,
-        "warnings": [text for text in [epsilon_warning(found.epsilon)] if text],
+        "warnings": [text for text in [weakness(campaign)] if text],
         "goal": found.goal,
         "population": found.population.label,
         "dependence": found.population.dependence,
@@ -354,7 +350,10 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
 def explained(found: Plan) -> list[str]:
     """What the words in the table of choices mean, those that are in it."""
     shown = " ".join(option.label(found.domain.sizes) for option in found.options[:N_SHOWN])
-    return [f"{word}: {meaning}" for word, meaning in WORDS.items() if word in shown.replace(",", " ").replace(":", " ").split()]
+    words = {kind.name: kind.in_short for kind in Mechanism.known.values()}
+    words |= {rule.kind: rule.in_short for rule in ViewRule.known.values()} | HOW
+    present = shown.replace(",", " ").replace(":", " ").split()
+    return [f"{word}: {meaning}" for word, meaning in words.items() if meaning and word in present]
 
 
 def _options(found: Plan) -> Table:

@@ -8,7 +8,7 @@ import typer
 
 from lopub.cli.console import note, out, print_json, say, table
 from lopub.cli.options import refuse_given
-from lopub.contract.budget import decimal_up, exact_decimal
+from lopub.contract.budget import decimal_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.schedule import PERMANENT
@@ -16,7 +16,7 @@ from lopub.contract.terms import Terms
 from lopub.contract.wording import lifetime_in_words, weakness
 from lopub.errors import TooFewReports
 from lopub.forecast.population import Population
-from lopub.planning.rounds import FRESH, KeptOption, RoundOption, kept_options, round_options
+from lopub.planning.rounds import FRESH, KeptOption, RoundOption, epsilon_up, kept_options, options_of
 
 WITH_KEPT = (
     *("campaign_file", "people", "epsilon", "lifetime_epsilon", "goal", "dependence", "table_file", "margin"),
@@ -35,13 +35,8 @@ def is_kept(context: typer.Context, terms: Terms) -> bool:
     return False
 
 
-def reports_of(people: int, terms: Terms) -> int:
-    """How many reports can be studied together: those of one round, where the campaign repeats."""
-    return people if terms.repeat is None else terms.repeat.reports_a_round(people)
-
-
 def people_for(reports: int, terms: Terms) -> int:
-    """The other way round."""
+    """How many people it takes for so many reports that are studied together."""
     return reports if terms.repeat is None else terms.repeat.people_for(reports)
 
 
@@ -57,23 +52,17 @@ def check_enough(reports: int, terms: Terms) -> None:
 def say_rounds(terms: Terms, people: int) -> None:
     """Whose errors are told, where the campaign repeats."""
     if (repeat := terms.repeat) is not None:
-        reports = reports_of(people, terms)
+        reports = terms.reports_together(people)
         say(f"{people:,} people take part in {repeat.take_part} of {repeat.rounds} rounds: {reports:,} reports a round.")
         say("What follows is for one round; its people are those of a round.")
 
 
-def rounds_planned(campaign: Campaign, people: int, crowd: Population) -> list[RoundOption]:
-    """Of a campaign that repeats: what rounds cost, for its lifetime epsilon, in both modes."""
-    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
-    if schedule is None or schedule.repeat is None:
-        return []
-    kept = campaign if schedule.repeat.is_permanent else None
-    return list(round_options(campaign.domain, schedule, people=people, lifetime_epsilon=total, population=crowd, kept=kept))
-
-
-def described_rounds(options: list[RoundOption], people: int, reports: int) -> dict[str, Any]:
-    """The same for programs; nothing where a campaign does not repeat."""
-    return {"people": people, "reports_a_round": reports, "rounds": [vars(one) for one in options]} if options else {}
+def described_rounds(options: list[RoundOption], campaign: Campaign, people: int, reports: int) -> dict[str, Any]:
+    """What rounds cost, for programs; nothing where a campaign does not repeat."""
+    if not options:
+        return {}
+    total = {"people": people, "reports_a_round": reports, "lifetime_epsilon": campaign.lifetime_epsilon}
+    return total | {"rounds": [vars(one) for one in options]}
 
 
 def print_rounds(options: list[RoundOption]) -> None:
@@ -85,20 +74,12 @@ def print_rounds(options: list[RoundOption]) -> None:
         if one.least_change_error < one.change_error:
             change = f"{one.least_change_error:.4f} to {change}"
         take_part = f"{one.take_part} (yours)" if one.is_own else f"{one.take_part}"
-        shown.add_row(one.mode, take_part, _up(one.epsilon), f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
+        shown.add_row(one.mode, take_part, epsilon_up(one.epsilon), f"{one.n_reports:,}", f"{one.share_error:.4f}", change)
     if options:
-        say(f"\nin rounds, with epsilon {_up(options[0].lifetime_epsilon)} for everything that a device sends; standard errors:")
+        total = epsilon_up(options[0].lifetime_epsilon)
+        say(f"\nin rounds, with epsilon {total} for everything that a device sends; standard errors:")
         out.print(shown)
         say(f"{PERMANENT}: one noisy answer is kept for all rounds, so that a later answer is never heard; see docs/repeating.md")
-
-
-def _up(epsilon: float) -> str:
-    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals.
-
-    >>> _up(0.8960897), _up(1.0000000000000002)
-    ('0.897', '1.000')
-    """
-    return decimal_up(exact_decimal(f"{epsilon:.9f}", "epsilon"), 3)
 
 
 # ---- a permanent answer
@@ -121,7 +102,7 @@ class KeptPlan:
         if self.people is None or self.epsilon is None:
             raise typer.BadParameter("mode permanent needs --people and --epsilon; --error cannot be asked for")
         total = float(self.lifetime_epsilon) if self.lifetime_epsilon else self.epsilon / float(FRESH)
-        check_enough(reports_of(self.people, self.terms), self.terms)
+        check_enough(self.terms.reports_together(self.people), self.terms)
         budgets = {"epsilon": self.epsilon, "lifetime_epsilon": total}
         return kept_options(self.domain, self.terms, people=self.people, **budgets, population=self.crowd, goal=self.goal)
 
@@ -130,7 +111,7 @@ def plan_kept(asked: KeptPlan, output: Path | None, *, as_json: bool, force: boo
     """Compare the ways to keep a permanent answer; print them, and write the best."""
     options = asked.options()
     campaign, people = options[0].campaign, asked.people or 0
-    in_rounds = rounds_planned(campaign, people, asked.crowd)
+    in_rounds = options_of(campaign, people=people, population=asked.crowd)
     if output is not None:
         campaign.save(output, force=force)
     if as_json:

@@ -108,6 +108,15 @@ NOT_WITH_ALL_ROUNDS = "does not go with --all-rounds, which makes no table and e
 NoCounts = Annotated[
     bool, typer.Option("--no-counts", help="Leave out the counts of the reports, from which questions are answered.")
 ]
+LeaveOut = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--leave-out",
+        metavar="DAYS",
+        help="Leave out reports by their day, or by days such as 2026-03-01..2026-03-04; the page says so. May be repeated.",
+        show_default=False,
+    ),
+]
 Simulated = Annotated[
     bool,
     typer.Option(
@@ -146,6 +155,7 @@ def publish(
     seed: Seed = 0,
     language: PageLanguage = None,
     no_counts: NoCounts = False,
+    leave_out: LeaveOut = None,
     round_name: Round = None,
     all_rounds: AllRounds = False,
     simulated: Simulated = False,
@@ -174,13 +184,12 @@ def publish(
         "seed": seed,
         "language": language or "",
         "counts": not no_counts,
+        "leave_out": tuple(leave_out or ()),
     }
     settings = PublishSettings(**options)  # refuses before anything is read
     check_directory(output, mark="manifest.json", force=force)
     found, rounds = found_reports(resolved(sources, campaign, round_name), settings, simulated)
-    with progress_bar("estimating") as progress:
-        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin or ()]
-        publication = replace(published(found.data, settings, progress=progress, margins=margins), rounds=rounds)
+    publication = replace(estimated(found, settings, margin or ()), rounds=rounds)
     publication.save(output, force=force)
     if told := language_told(publication.wording, [language] if language else []):
         note(told)
@@ -188,6 +197,13 @@ def publish(
         return print_json(found.described() | described(publication) | {"output": str(output)})
     print_publication(publication)
     say(f"written: {output}; start with {output / 'report.html'}")
+
+
+def estimated(found: Found, settings: PublishSettings, margin: Sequence[Path]) -> Publication:
+    """All stages, with a bar. margin: files of known shares."""
+    with progress_bar("estimating") as progress:
+        margins = [JointDistribution.load(path, found.campaign.domain) for path in margin]
+        return published(found.data, settings, progress=progress, margins=margins)
 
 
 def publish_all_rounds(named: Named, output: Path, simulated: bool, language: str, *, as_json: bool, force: bool) -> None:
@@ -315,6 +331,8 @@ def _say_end(publication: Publication) -> None:
     """How many records, and what to beware of."""
     copies = f" in each of {len(publication.copies)} tables" if len(publication.copies) > 1 else ""
     say(f"{len(publication.synthetic):,} synthetic records{copies}")
+    if in_all := lifetime_in_words(publication.campaign):
+        say(in_all)
     for warning in warnings_of(publication):
         note(f"warning: {warning}")
     for notice in notices_of(publication):

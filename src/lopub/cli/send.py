@@ -187,6 +187,9 @@ def nothing_to_do(client: Client) -> str:
 def print_sent(client: Client, reports: Sequence[Report], made_before: bool) -> None:
     """What the collector has now."""
     days = client.rounds()
+    if not reports:
+        say("Another program has sent the noisy report meanwhile; nothing is left to send.")
+        return
     if made_before and not days:
         say("A report was made here before; it was sent once more, as the same bytes.")
     of_rounds = f" of the {rounds_from([day_of(report.slot) for report in reports])}" if days else ""

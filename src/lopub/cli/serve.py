@@ -117,14 +117,3 @@ def filled(store: "ReportStore") -> str:
     say("making up people; this takes some seconds")
     fill(store)
     return new_token(store, scope="manage", days=1)
-
-
-alone = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-"""The command without all others, which take longer to load than the collector itself."""
-alone.command()(serve)
-alone.callback()(lambda: None)

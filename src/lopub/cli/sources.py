@@ -21,9 +21,6 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import day_of
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
 from lopub.files import kind_of
-from lopub.release.directory import COUNTS
-from lopub.release.loading import is_publication
-from lopub.release.rounds import rounds_of
 
 ID = re.compile(r"[0-9a-fA-F]{8,64}")
 SNIFFED = 512
@@ -82,11 +79,17 @@ def resolved(words: Sequence[str], campaign: str | None = None, round_name: str 
     chosen = named if isinstance(named, Campaign) else _brought(files, databases, named)
     return Sources(
         campaign=chosen,
-        slot=None if round_name is None else rounds_of(chosen)[0].round_named(round_name),
+        slot=None if round_name is None else _slot(chosen, round_name),
         reports=tuple(file for file in files if file not in counts),
         counts=counts,
         databases=databases,
     )
+
+
+def _slot(campaign: Campaign, round_name: str) -> int:
+    from lopub.release.rounds import rounds_of  # with all that a publication needs, and few commands do
+
+    return rounds_of(campaign)[0].round_named(round_name)
 
 
 def is_database(word: str) -> bool:
@@ -96,17 +99,23 @@ def is_database(word: str) -> bool:
 
 def _paths(word: str) -> list[Path]:
     """A file as it is; of a publication its counts; of a directory, and of a pattern that no file is called like, the files."""
-    if is_publication(word):
-        return [_counts_in(Path(word))]
+    if os.path.isdir(word) and (counts := _counts_in(Path(word))):
+        return [counts]
     found = report_files([word])
     if len(found) > 1 and len({is_counts(path) for path in found}) > 1:
         raise StoreError(f"{word} has files of reports and files of counts, which may be of the same reports; name the files")
     return found
 
 
-def _counts_in(publication: Path) -> Path:
-    if not (counts := publication / COUNTS).exists():
-        raise StoreError(f"{publication} was published without its counts; only `lopub query` can ask it")
+def _counts_in(directory: Path) -> Path | None:
+    """The counts of a publication; None where the directory is not one."""
+    from lopub.release.directory import COUNTS
+    from lopub.release.loading import is_publication
+
+    if not is_publication(directory):
+        return None
+    if not (counts := directory / COUNTS).exists():
+        raise StoreError(f"{directory} was published without its counts; only `lopub query` can ask it")
     return counts
 
 

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 
 from lopub.contract.canonical import Json, Members
 from lopub.contract.randomness import Randomness
-from lopub.errors import CampaignError
+from lopub.errors import CampaignError, DomainError
 
 EPOCH = date(1970, 1, 1)
 """Slot 0."""
@@ -159,6 +159,18 @@ class Schedule:
         """The member `schedule` of a campaign."""
         repeat: Json = self.repeat.to_json() if self.repeat else ONCE
         return {"opens": str(self.opens), "closes": str(self.closes), "repeat": repeat}
+
+
+def days_between(text: str) -> range:
+    """The slots of a day such as 2026-03-01, or of all days from one to another, both with them: 2026-03-01..2026-03-04."""
+    first, _, last = text.partition("..")
+    try:
+        slots = [(date.fromisoformat(day) - EPOCH).days for day in (first, last or first)]
+    except ValueError:
+        raise DomainError(f"days are written as 2026-03-01 or 2026-03-01..2026-03-04, got {text!r}") from None
+    if slots[1] < slots[0]:
+        raise DomainError(f"of days from one to another the first comes first, got {text!r}")
+    return range(slots[0], slots[1] + 1)
 
 
 def day_of(slot: int) -> date:

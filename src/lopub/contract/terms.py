@@ -41,6 +41,9 @@ class Translation:
     def __post_init__(self) -> None:
         composed_texts(self, "title", "description", "consent", "titles", "questions", "labels")
 
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.title), f"texts of {len({*self.titles, *self.questions, *self.labels})} attributes")
+
     def to_json(self) -> dict[str, Json]:
         """One member of `translations` in a campaign."""
         labels: dict[str, Json] = {name: dict(texts) for name, texts in self.labels.items()}
@@ -112,6 +115,10 @@ class Terms:
     def repeat(self) -> Repeat | None:
         """The rounds, where there are any."""
         return self.schedule.repeat if self.schedule else None
+
+    def reports_together(self, people: int) -> int:
+        """How many reports of so many people are studied together: those of one round, where there are rounds."""
+        return people if self.repeat is None else self.repeat.reports_a_round(people)
 
     def to_json(self) -> dict[str, Json]:
         """The members of a campaign that are its terms."""

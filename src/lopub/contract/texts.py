@@ -9,6 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -207,3 +208,14 @@ def one_line(noun: object, *facts: str) -> str:
     """A repr that fits on a line: the class, and in brackets what one wants to know of the object first."""
     text = f"{type(noun).__name__}({', '.join(facts)})"
     return text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 2]}…)"
+
+
+def changed_fields(options: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults, by name."""
+    given = {field.name: getattr(options, field.name) for field in fields(options)}
+    return {field.name: given[field.name] for field in fields(options) if given[field.name] != field.default}
+
+
+def told_options(options: object) -> str:
+    """The repr of a dataclass of options: those that differ from their defaults."""
+    return one_line(options, *(f"{name}={value!r}" for name, value in changed_fields(options).items()))

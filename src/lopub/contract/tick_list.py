@@ -8,7 +8,7 @@ from typing import ClassVar
 from lopub.contract.attribute import Accepted, Boolean, Value, few
 from lopub.contract.canonical import Json, without_defaults
 from lopub.contract.condition import Comparison, Condition, option_name
-from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts
+from lopub.contract.texts import check_text, check_texts, composed_or_empty, composed_texts, one_line
 from lopub.errors import CampaignError, DomainError
 
 MOST_OPTIONS = 64
@@ -36,6 +36,9 @@ class TickList:
     question: str = ""
     description: str = ""
     only_if: Condition | None = None
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(self.name), f"{len(self.values)} options")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", check_text(self.name, "a list's name", CampaignError))

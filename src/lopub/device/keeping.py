@@ -29,6 +29,7 @@ from threading import Lock
 from typing import Protocol, cast
 
 from lopub.contract.randomness import Randomness
+from lopub.contract.texts import one_line
 from lopub.device.totals import Draw, Spent, charged, draw_of, finished, is_finished, total_of
 from lopub.errors import CampaignError, StoreError
 from lopub.files import NO_LINKS, locked, make_private_directory, sync, whole_file, write_synced
@@ -98,6 +99,9 @@ class MemoryStore:
         self._draws: tuple[Draw, ...] = ()
         self._lock = Lock()
 
+    def __repr__(self) -> str:
+        return one_line(self, f"{len(self._reports)} kept")
+
     def kept(self, key: str) -> bytes | None:
         """The report that was kept under this key."""
         return self._reports.get(key)
@@ -137,6 +141,9 @@ class FileStore:
 
     def __init__(self, directory: str | Path | None = None) -> None:
         self._directory = Path(directory) if directory else Path.home() / ".lopub" / "reports"
+
+    def __repr__(self) -> str:
+        return one_line(self, repr(str(self._directory)))
 
     def kept(self, key: str) -> bytes | None:
         """The report that was kept under this key."""

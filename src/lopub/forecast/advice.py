@@ -24,8 +24,8 @@ def advice_on(draft: Draft) -> list[Mistake]:
         return []
     domain = domain_of(draft.questions)
     found = [Mistake(text, ("schema", "fields", draft.places[name])) for name, text in _on_questions(domain)]
-    terms = [*_on_terms(draft.terms), *_on_languages(draft.terms, domain)]
-    return [*found, *(Mistake(text) for text in terms)]
+    found += [Mistake(text, (member,)) for member, text in _on_terms(draft.terms)]
+    return [*found, *(Mistake(text) for text in _on_languages(draft.terms, domain))]
 
 
 def _on_questions(domain: Domain) -> Iterator[tuple[str, str]]:
@@ -80,8 +80,8 @@ def _on_languages(terms: Terms, domain: Domain) -> Iterator[str]:
             )
 
 
-def _on_terms(terms: Terms) -> Iterator[str]:
+def _on_terms(terms: Terms) -> Iterator[tuple[str, str]]:
     if not terms.consent:
-        yield "consent is empty; say what people agree to"
+        yield "consent", "consent is empty; say what people agree to"
     if terms.min_reports < FEW_REPORTS:
-        yield f"min_reports is {terms.min_reports}; below {FEW_REPORTS} reports there is nothing but noise to show"
+        yield "min_reports", f"min_reports is {terms.min_reports}; below {FEW_REPORTS} reports there is nothing but noise to show"

@@ -87,11 +87,13 @@ def checks_of(data: ReportBatch | Counts) -> dict[str, str]:
     return {COVERAGE: ROUNDS if keeps_views(data) else MADE} | dict.fromkeys((ONES, REPEATS, DRIFT), of_others)
 
 
-def alarms_of(data: ReportBatch | Counts) -> tuple[Alarm, ...]:
-    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for."""
-    found = [*_coverage(data, FALSE_ALARMS * SHARES[COVERAGE])]
+def alarms_of(data: ReportBatch | Counts, false_alarms: float = FALSE_ALARMS) -> tuple[Alarm, ...]:
+    """The alarms, at most one of each kind, and then the notices; `checks_of` says what was looked for. false_alarms: the chance
+    that any alarm comes though all reports are honest."""
+    alpha = {kind: false_alarms * share for kind, share in SHARES.items()}
+    found = [*_coverage(data, alpha[COVERAGE])]
     if isinstance(data, ReportBatch) and not spans_rounds(data):
-        found += [*_ones(data, FALSE_ALARMS * SHARES[ONES]), *_repeats(data, FALSE_ALARMS * SHARES[REPEATS]), *_drift(data)]
+        found += [*_ones(data, alpha[ONES]), *_repeats(data, alpha[REPEATS]), *_drift(data)]
     return tuple(found)
 
 

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from lopub.collection.dataset import Dataset
 from lopub.collection.showing import Shown
+from lopub.contract.attribute import few
 from lopub.contract.domain import Categorical, Clique, Domain, TickList
+from lopub.contract.texts import one_line
 from lopub.errors import DomainError
 from lopub.inference.agreement import Agreement
 from lopub.laws.questionnaire import conformed
@@ -54,6 +56,9 @@ class Population(Shown):
     public table is all that is known."""
     origins: tuple[frozenset[int], ...] = ()
     """Of each attribute, those that its answers hang on by the questionnaire's rules: no closed form holds where they meet."""
+
+    def __repr__(self) -> str:
+        return one_line(self, self.label, f"{len(self.domain)} attributes: {few(self.domain.names)}")
 
     @classmethod
     def uniform(cls, domain: Domain) -> "Population":

@@ -9,6 +9,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.mechanism import Mechanism
 from lopub.contract.terms import Terms
+from lopub.contract.texts import told_options
 from lopub.contract.view import AllAttributes, ViewRule
 from lopub.errors import CampaignError, checks_options
 from lopub.forecast.design import ranked, usual_designs
@@ -43,6 +44,9 @@ class CampaignRequest:
     n_hashes: int | None = None
     false_positive_rate: float | None = None
     """Instead of bits and hashes: the paper's equations."""
+
+    def __repr__(self) -> str:
+        return told_options(self)
 
     def __post_init__(self) -> None:
         if (self.epsilon is None) == (self.flip_probability is None):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lopub.inference.evidence import Folds
+from lopub.inference.evidence import Folds, rows_of_folds
 from lopub.inference.joint import Probabilities
 
 BLOCK_REPORTS = 512
@@ -40,16 +40,9 @@ class Dense:
         pieces = [self.likelihood[piece] for piece in self._slices]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
-    @property
-    def _slices(self) -> list[slice]:
-        """The chosen folds' rows; neighbouring folds make one slice."""
-        slices: list[slice] = []
-        for fold in self.folds:
-            start, stop = self.fold_starts[fold], self.fold_starts[fold + 1]
-            if slices and slices[-1].stop == start:
-                start = slices.pop().start
-            slices.append(slice(start, stop))
-        return slices
+    @cached_property
+    def _slices(self) -> tuple[slice, ...]:
+        return rows_of_folds(self.folds, self.fold_starts)
 
     @property
     def n_reports(self) -> int:

@@ -5,6 +5,7 @@ constant) and, for every cell, ratio = sum over reports of likelihood(cell) / su
 counts of an EM step are P * ratio. A report that covers only some attributes leaves the likelihood flat in the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,17 @@ from lopub.inference.joint import Probabilities
 
 Folds = frozenset[int]
 EVERY_FOLD: Folds = frozenset(range(N_FOLDS))
+
+
+def rows_of_folds(folds: Sequence[int], starts: Sequence[int]) -> tuple[slice, ...]:
+    """The rows of these folds, ascending; neighbouring folds make one slice. starts: where each begins, and the last one ends."""
+    slices: list[slice] = []
+    for fold in folds:
+        start, stop = starts[fold], starts[fold + 1]
+        if slices and slices[-1].stop == start:
+            start = slices.pop().start
+        slices.append(slice(start, stop))
+    return tuple(slices)
 
 
 class Part(Protocol):

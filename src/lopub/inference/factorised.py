@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.mechanism import Law
-from lopub.inference.evidence import Folds
+from lopub.inference.evidence import Folds, rows_of_folds
 from lopub.inference.joint import Probabilities
 from lopub.inference.kernels import weigh
 
@@ -45,14 +45,7 @@ class Factorised:
 
     @cached_property
     def _slices(self) -> tuple[slice, ...]:
-        """The chosen folds' rows; neighbouring folds make one slice."""
-        slices: list[slice] = []
-        for fold in self.folds:
-            start, stop = self.fold_starts[fold], self.fold_starts[fold + 1]
-            if slices and slices[-1].stop == start:
-                start = slices.pop().start
-            slices.append(slice(start, stop))
-        return tuple(slices)
+        return rows_of_folds(self.folds, self.fold_starts)
 
     @property
     def n_reports(self) -> int:

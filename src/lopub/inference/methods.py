@@ -1,7 +1,7 @@
 """The estimators: each a small frozen class whose fields are its options. A new one is a class here and a line in METHODS."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from lopub.collection.counts import form_of
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
+from lopub.contract.texts import changed_fields
 from lopub.errors import DomainError, checks_options
 from lopub.inference import em as expectation
 from lopub.inference.averaging import Each
@@ -44,8 +45,7 @@ class Estimator(ABC):
     @property
     def options(self) -> dict[str, Option]:
         """The options that differ from their defaults, by name."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {field.name: given[field.name] for field in fields(self) if given[field.name] != field.default}
+        return changed_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from lopub.errors import LopubError
+from lopub.errors import LopubError, StoreError
 from lopub.files import whole_directory
 from lopub.jobs.results import MARK, outcome_in, place_of, write_outcome
 from lopub.jobs.work import Task, work_of
@@ -22,15 +22,11 @@ Said = tuple[Literal["progress", "done", "refused", "bug"], Any]
 
 
 def attempt(address: str, home: Path, job: QueuedJob, pipe: Connection) -> None:
-    """Do a job, and say what came out. A result that an earlier attempt left whole is taken as it is."""
+    """Do a job, and say what came out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the worker
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    directory = place_of(home, job.number)
     try:
-        outcome = outcome_in(directory)
-        if outcome is None:
-            outcome = _made(address, home, job, directory, pipe)
-        pipe.send(("done", outcome))
+        pipe.send(("done", outcome_of(address, home, job, pipe)))
     except LopubError as error:
         pipe.send(("refused", str(error)))
     except MemoryError:
@@ -39,6 +35,20 @@ def attempt(address: str, home: Path, job: QueuedJob, pipe: Connection) -> None:
         pipe.send(("bug", f"{type(error).__name__} in {_place(error)}"))
     pipe.close()
     os._exit(0)  # as `lopub` itself ends: threads of libraries need no farewell
+
+
+def outcome_of(address: str, home: Path, job: QueuedJob, pipe: Connection) -> dict[str, Any]:
+    """What a job gave. A result that another attempt left whole is taken as it is, also where that one was taken to be dead, and
+    has finished meanwhile."""
+    directory = place_of(home, job)
+    if (found := outcome_in(directory)) is not None:
+        return found
+    try:
+        return _made(address, home, job, directory, pipe)
+    except StoreError:
+        if (found := outcome_in(directory)) is None:
+            raise
+        return found
 
 
 def _made(address: str, home: Path, job: QueuedJob, directory: Path, pipe: Connection) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A worker beside a collector: a process of its own, started again if it dies, ended with the collector."""
 
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -16,7 +17,8 @@ STOP_SECONDS = 5.0
 def worker_beside(database: str, home: Path) -> Iterator[None]:
     """While the block runs, one worker does the jobs of a database."""
     over = threading.Event()
-    command = [sys.executable, "-m", "lopub", "worker", "--child", "--name", f"serve-{os.getpid()}", "--files", str(home)]
+    name = f"serve-{secrets.token_hex(8)}"  # not the number of a process: two containers may have the same
+    command = [sys.executable, "-m", "lopub", "worker", "--child", "--name", name, "--files", str(home)]
     environment = {
         **os.environ,
         "LOPUB_DATABASE": database,

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from lopub.errors import DomainError
 from lopub.jobs.work import Task
 from lopub.service.backup import backup
 from lopub.service.reading import batch_of
@@ -14,6 +15,8 @@ def export(task: Task, part: Path) -> dict[str, Any]:
     batch = batch_of(task.store, task.entry)
     batch.save(part / "reports.parquet")
     (part / "reports.parquet").chmod(0o600)
+    if task.entry.erased is not None:
+        raise DomainError("the reports were deleted while they were exported")
     return {"n_reports": len(batch)}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from lopub.contract.schedule import day_of
 from lopub.errors import DomainError
 from lopub.jobs.work import Task
-from lopub.service.campaigns import erase
+from lopub.service.campaigns import erase, hides_a_round
 from lopub.service.queue import State, jobs_of
 
 REMAINS = (
@@ -18,6 +18,8 @@ REMAINS = (
     "snapshots and backups of the disk",
 )
 """What a deletion cannot reach."""
+MOST_COPIES = 1_000_000
+"""Exports and backups that are looked for: all of them."""
 
 
 def delete(task: Task, part: Path) -> dict[str, Any]:
@@ -26,14 +28,15 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
     if entry.closed is None:
         raise DomainError("close the campaign first: it still takes reports")
     task.progress("deleting reports", 0, None)
-    n_rows = erase(task.store, entry)
+    is_told = not hides_a_round(task.store, entry)
+    n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
-    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup") if job.state is State.DONE]
+    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup", most=MOST_COPIES) if job.state is State.DONE]
     certificate = {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
         "deleted_on": str(day_of(task.store.today())),
-        "rows_deleted": n_rows if n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
+        "rows_deleted": n_rows if is_told and n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
         "exports_deleted": n_exports,
         "may_remain": [*REMAINS, *(f"{name}, which this service made" for name in backups)],
     }
@@ -44,9 +47,9 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
 def _without_exports(task: Task) -> int:
     """Take away the files of reports that jobs made; how many."""
     n = 0
-    for job in jobs_of(task.store, task.subject, kind="export"):
-        directory = task.home / str(job.number)
-        if directory.is_dir():
-            shutil.rmtree(directory)
-            n += 1
+    for job in jobs_of(task.store, task.subject, kind="export", most=MOST_COPIES):
+        directory = task.home / job.folder
+        n += directory.is_dir()
+        while directory.is_dir():  # another worker may be about to give an export its name
+            shutil.rmtree(directory, ignore_errors=True)
     return n

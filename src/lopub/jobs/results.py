@@ -1,7 +1,6 @@
 """Where the results of jobs lie: a directory for each, which appears whole or not at all."""
 
 import json
-import shutil
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lopub.errors import StoreError
+from lopub.files import remove_unclaimed
+from lopub.service.queue import QueuedJob
 
 MARK = "outcome.json"
 """The file that every result has, and nothing else."""
@@ -16,19 +17,21 @@ OLDEST = (1980, 1, 1, 0, 0, 0)
 """The time of everything in an archive: the same files give the same bytes."""
 
 
-def place_of(home: Path, number: int) -> Path:
+def place_of(home: Path, job: QueuedJob) -> Path:
     """Where the result of a job lies, or will lie. Beside it, in the job's own directory, attempts gather what becomes it."""
-    return home / str(number) / "result"
+    return home / job.folder / "result"
 
 
-def tidy(home: Path, number: int) -> None:
-    """Take away what attempts at a job left that were stopped; a result stays."""
-    place = place_of(home, number)
+def tidy(home: Path, job: QueuedJob) -> None:
+    """Take away what attempts at a job left that were stopped. A result stays, and so does what somebody still writes: a worker
+    that was taken to be dead may only have been held up, and half of what it has must not get a name."""
+    place = place_of(home, job)
     if not place.parent.is_dir():
         return
     for left in place.parent.iterdir():
         if left != place:
-            shutil.rmtree(left, ignore_errors=True)
+            with suppress(OSError):
+                remove_unclaimed(left)
     with suppress(OSError):
         place.parent.rmdir()  # unless the result is in there
 

@@ -10,6 +10,7 @@ from lopub.forecast.draft_text import parsed
 from lopub.jobs.work import Task
 from lopub.planning import advice, plan_page
 from lopub.planning import plan as planned
+from lopub.planning.rounds import options_of
 
 N_TRIED = 3
 
@@ -20,11 +21,14 @@ def plan(task: Task, part: Path) -> dict[str, Any]:
     if draft.mistakes or draft.terms is None:
         raise CampaignError(all_of([mistake.text for mistake in draft.mistakes], "the draft"))
     people, epsilon = int(task.choices["people"]), float(task.choices["epsilon"])
-    found = planned(domain_of(draft.questions), people=people, epsilon=epsilon, n_tried=N_TRIED, progress=task.progress)
+    reports = max(draft.terms.reports_together(people), 1)
+    found = planned(domain_of(draft.questions), people=reports, epsilon=epsilon, n_tried=N_TRIED, progress=task.progress)
     advised = advice(found)
     campaign = found.campaign(draft.terms)
     campaign.save(part / "campaign.json")
-    (part / "plan.html").write_bytes(plan_page(found, advised, progress=task.progress))
+    in_rounds = options_of(campaign, people=people, population=found.population)
+    page = plan_page(found, advised, progress=task.progress, people=people, in_rounds=in_rounds)
+    (part / "plan.html").write_bytes(page)
     trial = found.best.trial
     return {
         "campaign": campaign.id,

@@ -55,7 +55,7 @@ class Worker:
         job = claim(self._store, self._name)
         if job is None:
             return False
-        tidy(self._home, job.number)
+        tidy(self._home, job)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe(duplex=False)
         process = context.Process(target=attempt, args=(self._address, self._home, job, theirs), name=f"lopub-job-{job.number}")
@@ -67,7 +67,7 @@ class Worker:
             process.kill()
             process.join()
             ours.close()
-            tidy(self._home, job.number)
+            tidy(self._home, job)
         return True
 
     def _watched(self, job: QueuedJob, pipe: Connection, is_over: Callable[[], bool]) -> None:

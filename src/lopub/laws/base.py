@@ -146,13 +146,18 @@ class Bulk:
         bits = np.unpackbits(payloads[:, start // 8 : (stop + 7) // 8], axis=1, bitorder="little")
         return bits[:, start % 8 : start % 8 + stop - start]
 
+    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+        """What can be seen in one block of the reports of one view, by name: at most so many columns of 0 and 1 of a kind."""
+        bits = self.bits(channels, at, payloads)
+        return ((f"bit {i}", bits[:, i]) for i in range(min(bits.shape[1], most)))
+
     def law_bits(self, channels: Channels, payloads: Payloads) -> Payloads:
         """The bits that the blocks' laws speak of, one behind the other: the payload itself, where these are what is sent."""
         return payloads
 
     def cells(self, reports: ReportArrays) -> NDArray[np.int64]:
         """The cell that each report names in the product domain of its own view."""
-        raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `bits`")
+        raise DomainError(f"reports of mechanism {self.mechanism!r} are not cells; see `bits`")
 
     # ---- what is counted, and said of single answers
 

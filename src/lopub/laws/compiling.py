@@ -38,7 +38,10 @@ class Later:
         return self._make(self.__wrapped__)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.made(*arguments)
+        try:
+            return self.made(*arguments)
+        except OSError:  # the disk is full: what was compiled is there, and could not be kept
+            return self.made(*arguments)
 
 
 def compiled(function: Function) -> Function:

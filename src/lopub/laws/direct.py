@@ -96,9 +96,17 @@ class DirectBulk(Bulk):
     def bits(self, channels: Channels, at: int, payloads: Payloads) -> Bits:
         raise DomainError("mechanism 'direct' sends numbers, not bits; see `cells`")
 
+    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+        """Whether a block sends this number, for those that are sent most often."""
+        start = sum(channel.width for channel in channels[:at]) // 8
+        sent = payloads[:, start : start + channels[at].width // 8]
+        numbers, which, times = np.unique(sent, axis=0, return_inverse=True, return_counts=True)
+        for number in np.argsort(-times, kind="stable")[:most]:
+            yield f"number {int.from_bytes(numbers[number].tobytes())}", (which.ravel() == number).astype(np.uint8)
+
     def cells(self, reports: ReportArrays) -> NDArray[np.int64]:
         if not reports.campaign.jointly:
-            return super().cells(reports)
+            raise DomainError("only jointly randomized reports of mechanism 'direct' are cells; see `answers`")
         return reports.payloads.numbers().astype(np.int64)  # checked: below 2^62
 
     def form(self, jointly: bool) -> str:

@@ -21,6 +21,8 @@ from lopub.laws.records import Inputs
 Numbers = NDArray[np.int64]
 CELLS_AT_ONCE = 2**22
 """Values of cells that are held at once while reports are read: 16 MiB."""
+MOST_NOTICED_CELLS = 4096
+"""Cells of a block up to which it is looked at which of them fall on the value that was sent."""
 MOST_TYPICAL = 40
 """Hash functions of one kind that stand for all of it."""
 
@@ -61,6 +63,13 @@ class HashedBulk(Bulk):
             chunk = slice(start, start + rows)
             bits[chunk] = _fallen(coefficients[chunk], channel) == sent[chunk, None]
         return bits
+
+    def noticeable(self, channels: Channels, at: int, payloads: Payloads, most: int) -> Iterator[tuple[str, Bits]]:
+        """The bits that the law speaks of, where they are few, and those that are sent."""
+        if channels[at].n_candidates <= MOST_NOTICED_CELLS:
+            yield from super().noticeable(channels, at, payloads, most)
+        sent = super().bits(channels, at, payloads)
+        yield from ((f"sent bit {i}", sent[:, i]) for i in range(min(sent.shape[1], most)))
 
     def law_bits(self, channels: Channels, payloads: Payloads) -> Payloads:
         own = [self.bits(channels, at, payloads) for at in range(len(channels))]

@@ -19,6 +19,10 @@ COMMAS = {"de"}
 """Languages that write 1.234,5 for 1,234.5."""
 
 
+EXACT = 1e-6
+"""Of the last digit of an epsilon: what its conversion to a binary number may have added."""
+
+
 def page_language(wanted: Sequence[str]) -> str:
     """The language of a page's own words: the first wanted one that there is, else English."""
     return chosen_language(wanted, LANGUAGES)
@@ -51,6 +55,7 @@ def environment(language: str, templates: Path, words: Path = HERE / "words") ->
         "share": figures.share,
         "between": figures.between,
         "told": figures.told,
+        "guaranteed": figures.guaranteed,
         "about": figures.about,
         "apart": figures.apart,
         "between_apart": figures.between_apart,
@@ -98,6 +103,11 @@ class Figures:
         """A number whose digits were chosen elsewhere, in English."""
         return Markup('<data value="{}">{}</data>').format(repr(value), self._shown(digits))
 
+    def guaranteed(self, value: float) -> Markup:
+        """An epsilon with four digits, rounded up: a guarantee is never told better than it is."""
+        unit = 10.0 ** (math.floor(math.log10(value)) - 3) if value > 0 else 1.0
+        return self.told(value, f"{math.ceil(value / unit - EXACT) * unit:.4g}")
+
     def share(self, value: float) -> Markup:
         """A share in per cent."""
         return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{100 * value:.1f}"))
@@ -108,8 +118,8 @@ class Figures:
         return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
 
     def about(self, value: float) -> str:
-        """A number of people, with two digits: no figure of its own, but a share said otherwise."""
-        unit = 10 ** max(math.floor(math.log10(max(value, 1.0))) - 1, 0)
+        """A number of people, with two digits, or three from a one on: no figure of its own, but a share said otherwise."""
+        unit = 10 ** max(math.floor(math.log10(max(value / 2, 1.0))) - 1, 0)
         return self._shown(f"{round(value / unit) * unit:,}")
 
     def apart(self, value: float) -> Markup:

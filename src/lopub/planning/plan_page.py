@@ -21,6 +21,7 @@ from lopub.pages.templating import rendered
 from lopub.planning.advice import OTHERS, Advice, in_words
 from lopub.planning.option import Option
 from lopub.planning.planner import Plan
+from lopub.planning.rounds import RoundOption, epsilon_up
 from lopub.planning.trial import campaign_for, collected
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -31,6 +32,7 @@ AXES = {"people": "people", "epsilon": "epsilon of a whole report"}
 SECTIONS = {
     "choice": "What to do",
     "error": "How accurate it will be",
+    "rounds": "What rounds cost",
     "pair": "What a published pair would look like",
     "advice": "What would help",
     "options": "What else was considered",
@@ -39,12 +41,19 @@ SECTIONS = {
 
 
 def plan_page(
-    plan: Plan, advised: Sequence[Advice], *, seed: int = 0, progress: Progress | None = None, people: int | None = None
+    plan: Plan,
+    advised: Sequence[Advice],
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    people: int | None = None,
+    in_rounds: Sequence[RoundOption] = (),
 ) -> bytes:
-    """The whole page. people: how many there are, where those of the plan are the people of one round."""
+    """The whole page. people: how many there are, where those of the plan are the people of one round. in_rounds: what rounds
+    cost, where the campaign repeats."""
     told = progress or silent
     told("drawing the page", 0, None)
-    return rendered("plan.html", TEMPLATES, "en", page=PlanPage(plan, tuple(advised), seed, people))
+    return rendered("plan.html", TEMPLATES, "en", page=PlanPage(plan, tuple(advised), seed, people, tuple(in_rounds)))
 
 
 @dataclass(frozen=True)
@@ -86,16 +95,22 @@ class PlanPage:
     seed: int
     people: int | None = None
     """How many there are, where the plan is for one round."""
+    in_rounds: tuple[RoundOption, ...] = ()
 
     @property
     def links(self) -> list[tuple[str, str]]:
         """The sections, and what they are called."""
-        return [(name, heading) for name, heading in SECTIONS.items() if name != "pair" or self.example is not None]
+        absent = {"pair": self.example is None, "rounds": not self.in_rounds}
+        return [(name, heading) for name, heading in SECTIONS.items() if not absent.get(name)]
 
     @property
     def epsilon_in_words(self) -> str:
         """What epsilon means for a person."""
         return in_words(self.plan.epsilon)
+
+    def told_up(self, epsilon: float) -> str:
+        """An epsilon, as it is told everywhere: rounded up."""
+        return epsilon_up(epsilon)
 
     @property
     def others(self) -> str:

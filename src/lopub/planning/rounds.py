@@ -8,8 +8,10 @@ from itertools import product
 
 import numpy as np
 
+from lopub.contract.budget import decimal_up, exact_decimal
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
+from lopub.contract.mechanism import Mechanism
 from lopub.contract.schedule import PERMANENT, SAMPLED, Schedule
 from lopub.contract.terms import Terms
 from lopub.errors import CampaignError
@@ -23,8 +25,6 @@ TAKE_PART = (1, 2, 4)
 """In how many rounds a device may take part, side by side."""
 FRESH = Decimal("0.5")
 """Of lifetime epsilon, epsilon of one report over a permanent answer."""
-KEPT_MECHANISMS = ("direct", "unary")
-"""Those that can keep a permanent answer, and whose bits nobody has to choose."""
 MOST_KEPT_CELLS = 256
 """Combined answers of all questions, up to which it is tried to randomize them as one: a kept one of many is a name."""
 
@@ -94,6 +94,15 @@ def round_options(
         yield RoundOption(PERMANENT, take_part, kept.epsilon, kept.lifetime_epsilon, n_reports, *errors, take_part in own)
 
 
+def options_of(campaign: Campaign, *, people: int, population: Population) -> list[RoundOption]:
+    """What rounds cost with the lifetime epsilon of this campaign, in both modes; nothing where it does not repeat."""
+    schedule, total = campaign.terms.schedule, round(campaign.lifetime_epsilon, 6)
+    if schedule is None or schedule.repeat is None:
+        return []
+    kept, crowd = campaign if schedule.repeat.is_permanent else None, population
+    return list(round_options(campaign.domain, schedule, people=people, lifetime_epsilon=total, population=crowd, kept=kept))
+
+
 def kept_options(
     domain: Domain, terms: Terms, *, people: int, epsilon: float, lifetime_epsilon: float, population: Population, goal: str
 ) -> list[KeptOption]:
@@ -103,10 +112,24 @@ def kept_options(
     n_reports, found = max(terms.repeat.reports_a_round(people), 1), []
     asked = CampaignRequest(epsilon=str(epsilon), lifetime_epsilon=str(lifetime_epsilon))
     jointly = [False, True] if len(domain) > 1 and math.prod(domain.sizes) <= MOST_KEPT_CELLS else [None]
-    for mechanism, one in product(KEPT_MECHANISMS, jointly):
+    for mechanism, one in product(kept_mechanisms(), jointly):
         campaign = make_campaign(domain, terms, replace(asked, mechanism=mechanism, jointly=one))
         found.append(KeptOption(campaign, outlook_of(campaign, population).at(n_reports)))
     return sorted(found, key=lambda option: option.forecast.shares if goal == "shares" else option.forecast.pairs)
+
+
+def kept_mechanisms() -> list[str]:
+    """Those that can keep a permanent answer, and whose bits nobody has to choose."""
+    return sorted(name for name, kind in Mechanism.known.items() if kind.keeps_answers and not kind.takes_filters)
+
+
+def epsilon_up(epsilon: float) -> str:
+    """As it is told everywhere: rounded up, but for what a float adds to a number of six decimals.
+
+    >>> epsilon_up(0.8960897), epsilon_up(1.0000000000000002)
+    ('0.897', '1.000')
+    """
+    return decimal_up(exact_decimal(f"{epsilon:.9f}", "epsilon"), 3)
 
 
 def _share_error(campaign: Campaign, n_reports: int, population: Population) -> float:

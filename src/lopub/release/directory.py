@@ -60,7 +60,8 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "last_slot": publication.last_slot,
             "withdrawn": publication.origin.n_withdrawn,
             "simulated": publication.origin.is_simulated,
-        },
+        }
+        | ({"left_out": publication.n_left_out} if settings.leave_out else {}),
         "alarms": [alarm.to_json() for alarm in publication.alarms],
         "checks": dict(publication.checks),
         "settings": {
@@ -77,7 +78,8 @@ def manifest(publication: Publication, directory: Path) -> dict[str, Any]:
             "seed": settings.seed,
             "language": settings.language,
             "counts": settings.counts,
-        },
+        }
+        | ({"leave_out": list(settings.leave_out)} if settings.leave_out else {}),
         "files": {str(path.relative_to(directory)): sha256_of(path) for path in files},
     }
 

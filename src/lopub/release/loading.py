@@ -7,6 +7,7 @@ reports covered than expected is not there.
 import csv
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,7 @@ def _loaded(directory: Path, manifest: Json) -> Publication:
         checks={str(kind): str(made) for kind, made in manifest.get("checks", {}).items()},
         findings=_findings(directory, domain),
         origin=Origin(reports.get("simulated", False), reports.get("withdrawn", 0)),
+        n_left_out=int(reports.get("left_out", 0)),
         counts=Counts.load(counts, campaign) if counts.exists() else None,
     )
 
@@ -124,6 +126,7 @@ def _settings(settings: Mapping[str, Any]) -> PublishSettings:
         seed=settings["seed"],
         language=settings.get("language", ""),
         counts=settings.get("counts", False),
+        leave_out=tuple(map(str, settings.get("leave_out", ()))),
     )
 
 
@@ -145,7 +148,8 @@ def _fit_of(manifest: Json, names: tuple[str, ...]) -> Fit:
 
 def _marginals(directory: Path, domain: Domain, manifest: Json) -> Iterator[JointDistribution]:
     for name, rows in groupby(_rows(directory, "marginals.csv"), key=lambda row: row["attribute"]):
-        yield _joint(domain, (name,), list(rows), _fit_of(manifest, (name,)))
+        own = list(rows)
+        yield _joint(domain, (name,), own, replace(_fit_of(manifest, (name,)), n_reports=int(own[0]["n_reports"] or 0)))
 
 
 def _pairs(directory: Path, domain: Domain, manifest: Json) -> Iterator[tuple[Pair, JointDistribution]]:

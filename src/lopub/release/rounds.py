@@ -95,8 +95,9 @@ class Rounds:
     def smooth(self) -> Mapping[Level, float]:
         """Level -> the share that smoothing makes of it; the same where it does not pay."""
         found = {level: level.share for level in self.levels}
+        grids = _grids(self.levels)
         for name, own in self.smoothing.items():
-            for place, row in enumerate(_grid(self.levels, name)):
+            for place, row in enumerate(grids[name]):
                 found |= {level: float(own.levels[place, i]) for i, level in enumerate(row)}
         return found
 
@@ -142,16 +143,18 @@ def rounds_beside(batch: ReportBatch, own: ReportBatch) -> Rounds | None:
     return rounds if len(rounds.n_reports) > 1 else None
 
 
-def _grid(levels: Sequence[Level], name: str) -> list[list[Level]]:
-    """The levels of one attribute, one list a round; empty where a round lacks an answer that others have."""
-    rounds = dict.fromkeys(level.slot for level in levels if level.attribute == name)
-    rows = [[level for level in levels if level.attribute == name and level.slot == slot] for slot in rounds]
-    return rows if len({len(row) for row in rows}) == 1 else []
+def _grids(levels: Sequence[Level]) -> dict[str, list[list[Level]]]:
+    """Attribute -> its levels, one list a round; without those of which a round lacks an answer that others have."""
+    found: dict[str, dict[int, list[Level]]] = {}
+    for level in levels:
+        found.setdefault(level.attribute, {}).setdefault(level.slot, []).append(level)
+    return {name: list(rows.values()) for name, rows in found.items() if len({len(row) for row in rows.values()}) == 1}
 
 
 def _smoothing(schedule: Schedule, levels: Sequence[Level], names: Sequence[str]) -> Iterator[tuple[str, Smoothed]]:
+    grids = _grids(levels)
     for name in names:
-        if rows := _grid(levels, name):
+        if rows := grids.get(name):
             shares, errors = (np.array([[getattr(one, of) for one in row] for row in rows]) for of in ("share", "standard_error"))
             yield name, smoothed(shares, errors, [schedule.slots.index(row[0].slot) for row in rows])
 
@@ -182,10 +185,13 @@ def _figures(answer: Answer) -> tuple[float, float, float, float] | None:
 def _changes(
     campaign: Campaign, repeat: Repeat, slots: list[int], levels: Mapping[tuple[int, str, str], Level]
 ) -> Iterator[Change]:
+    cells: dict[int, list[tuple[str, str]]] = {slot: [] for slot in slots}
+    for slot, name, value in levels:
+        cells[slot].append((name, value))
     for first, second in pairwise(slots):
-        for (slot, name, value), before in levels.items():
-            after = levels.get((second, name, value))
-            if slot == first and after is not None:
+        for name, value in cells[first]:
+            before, after = levels[first, name, value], levels.get((second, name, value))
+            if after is not None:
                 error = math.hypot(before.standard_error, after.standard_error)
                 least = math.hypot(*(_fresh_error(campaign, one) for one in (before, after))) if repeat.is_permanent else error
                 yield Change(first, second, name, value, after.share - before.share, error, least)

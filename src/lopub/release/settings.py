@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from lopub.contract.schedule import days_between
 from lopub.contract.terms import check_language
+from lopub.contract.texts import told_options
 from lopub.errors import DomainError, checks_options
 from lopub.inference import Estimator, estimator_of
 from lopub.model.dependence import Pruning, check_phi
@@ -47,6 +49,12 @@ class PublishSettings:
     shown in the campaign's."""
     counts: bool = True
     """Whether the counts of the reports are published, from which questions are answered with intervals, if not too large."""
+    leave_out: tuple[str, ...] = ()
+    """Days whose reports are left out, such as 2026-03-01 or 2026-03-01..2026-03-04: by a rule that looks at nothing that reports
+    say. It is published with the rest."""
+
+    def __repr__(self) -> str:
+        return told_options(self)
 
     def __post_init__(self) -> None:
         if self.phi is not None:
@@ -73,6 +81,8 @@ class PublishSettings:
             raise DomainError(f"numbers must be label or draw, got {self.numbers!r}")
         if self.language:
             check_language(self.language)
+        for days in self.leave_out:
+            days_between(days)
         if self.seed < 0:
             raise DomainError(f"seed must not be negative, got {self.seed}")
 

@@ -20,6 +20,8 @@ Levels = NDArray[np.float64]
 STEPS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Variance of a step from one round to the next that is expected, in variances of a level; 0: nothing changes at all."""
 N_SPLITS = 50
+MOST_AT_ONCE = 2**21
+"""Numbers of all splits that are smoothed together, so that memory does not grow with rounds and answers."""
 FEWEST_ROUNDS = 3
 STILL = 1e-6
 """In the place of 0, so that all can be solved alike."""
@@ -45,27 +47,36 @@ def smoothed(levels: Levels, errors: Levels, numbers: Sequence[int]) -> Smoothed
     best = int(np.argmax(gains))
     if gains[best] < LEAST_GAIN:
         return nothing
-    return Smoothed(_walked(levels, _matrices(errors, numbers, variances[best])), STEPS[best], gains[best])
+    return Smoothed(_walked(levels, errors, numbers, variances[best]), STEPS[best], gains[best])
 
 
 def _gain(levels: Levels, errors: Levels, numbers: Sequence[int], variance: float) -> float:
     """Nats by which judging halves are better explained by smoothed halves than by plain ones, on average over the splits."""
     rng = np.random.default_rng(1)  # the same splits for every strength, and in every run
-    matrices, total = _matrices(np.sqrt(2) * errors, numbers, variance), 0.0
-    for _ in range(N_SPLITS):
-        noise = errors * rng.standard_normal(levels.shape)
+    total, at_once = 0.0, max(1, MOST_AT_ONCE // levels.size)
+    for start in range(0, N_SPLITS, at_once):
+        noise = errors * rng.standard_normal((min(at_once, N_SPLITS - start), *levels.shape))
         shown, judging = levels + noise, levels - noise
-        total += float((((judging - shown) ** 2 - (judging - _walked(shown, matrices)) ** 2) / (4 * errors**2)).sum())
+        smooth = _walked(shown, np.sqrt(2) * errors, numbers, variance)
+        total += float((((judging - shown) ** 2 - (judging - smooth) ** 2) / (4 * errors**2)).sum())
     return total / N_SPLITS
 
 
-def _matrices(errors: Levels, numbers: Sequence[int], variance: float) -> Levels:
-    """Least squares for levels that walk at random: x with (W + D'D / variance) x = W y, a matrix for each answer. variance: of a
-    step from one round to the next. shape (answers, rounds, rounds)."""
-    walk = np.diff(np.eye(len(errors)), axis=0) / np.sqrt(np.diff(np.asarray(numbers, dtype=np.float64)))[:, None]
-    return np.stack([np.linalg.solve(np.diag(own) + walk.T @ walk / variance, np.diag(own)) for own in 1 / errors.T**2])
+def _walked(levels: Levels, errors: Levels, numbers: Sequence[int], variance: float) -> Levels:
+    """Least squares for levels that walk at random: x with (W + D'D / variance) x = W y, for each answer by itself. The matrix
+    has entries beside its diagonal alone, so that it is eliminated in one walk over the rounds and solved in one back.
 
-
-def _walked(levels: Levels, matrices: Levels) -> Levels:
-    walked: Levels = np.einsum("ats,sa->ta", matrices, levels)
+    levels: shape (..., rounds, answers). variance: of a step from one round to the next."""
+    tied = 1 / (np.diff(np.asarray(numbers, dtype=np.float64)) * variance)
+    weights = 1 / errors**2
+    diagonal, walked = weights.copy(), weights * levels
+    diagonal[1:] += tied[:, None]
+    diagonal[:-1] += tied[:, None]
+    for t, tie in enumerate(tied, start=1):
+        factor = tie / diagonal[t - 1]
+        diagonal[t] -= tie * factor
+        walked[..., t, :] += factor * walked[..., t - 1, :]
+    walked[..., -1, :] /= diagonal[-1]
+    for t in range(len(tied) - 1, -1, -1):
+        walked[..., t, :] = (walked[..., t, :] + tied[t] * walked[..., t + 1, :]) / diagonal[t]
     return walked

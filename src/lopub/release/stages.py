@@ -95,6 +95,8 @@ class Publication(Shown):
     """Of every kind of alarm, whether it was looked for, and why not; empty where that is not known."""
     origin: Origin
     """What readers should know of where the reports come from."""
+    n_left_out: int = 0
+    """Reports that were left out by the rule that the settings state."""
     counts: Counts | None = None
     """The counts of the reports, unless they are left out."""
     rounds: Rounds | None = None
@@ -173,14 +175,15 @@ def publish(
     seed: int = PublishSettings.seed,
     language: str = PublishSettings.language,
     counts: bool = PublishSettings.counts,
+    leave_out: tuple[str, ...] = PublishSettings.leave_out,
     margins: JointDistribution | Sequence[JointDistribution] = (),
     progress: Progress | None = None,
 ) -> Publication:
     """A synthetic table from noisy reports, or from their counts, with all estimates that it rests on.
 
-    The options from method to counts are those of `PublishSettings`, which says what each means. margins: known from elsewhere,
-    such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the stage, and how
-    much of it is done out of how much.
+    The options from method to leave_out are those of `PublishSettings`, which says what each means. margins: known from
+    elsewhere, such as a census; they take the place of what is estimated, and the rest is raked to them. progress: told the
+    stage, and how much of it is done out of how much.
     """
     settings = PublishSettings(
         method=method,
@@ -194,13 +197,14 @@ def publish(
         seed=seed,
         language=language,
         counts=counts,
+        leave_out=leave_out,
     )
     return published(data, settings, margins=margins, progress=progress)
 
 
 def counts_suffice(campaign: Campaign, settings: PublishSettings) -> bool:
     """Whether counts alone give the same publication as the reports that they are of, but for alarms that need the reports."""
-    return settings.structure == "calibrated" and reader_of(campaign).counts_say_all(campaign)
+    return settings.structure == "calibrated" and not settings.leave_out and reader_of(campaign).counts_say_all(campaign)
 
 
 @one_blas_thread()
@@ -214,6 +218,7 @@ def published(
     """What `publish` gives, from settings that were made before: all stages, in order."""
     told = progress or silent
     given = [margins] if isinstance(margins, JointDistribution) else margins
+    n_before, data = len(data), data.without(chosen.leave_out)
     study, known = Study(data), Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
@@ -253,6 +258,7 @@ def published(
         alarms=alarms_of(data),
         checks=checks_of(data),
         origin=data.origin,
+        n_left_out=n_before - len(data),
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 

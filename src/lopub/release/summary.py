@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lopub.contract.domain import Pair
 from lopub.contract.wording import weakness
 from lopub.forecast.alarms import COVERAGE, MADE, NO_REPORTS, Alarm
-from lopub.forecast.coverage import OddCoverage
+from lopub.forecast.coverage import OddCoverage, chances
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.risk import MEAN_DEVIATION
 from lopub.inference.joint import INTERVAL, JointDistribution, Probabilities
@@ -86,6 +86,8 @@ def notices_of(publication: Publication) -> list[str]:
         if made != MADE:
             unmade.setdefault(made, []).append(kind)
     found = [f"{drift.sentence}: people, or who takes part, may have changed"] if drift else []
+    if days := publication.settings.leave_out:
+        found.append(f"{publication.n_left_out:,} reports of {', '.join(days)} were left out, as was asked for")
     return found + [f"the checks for {', '.join(kinds)} were {why}; see docs/operating.md" for why, kinds in unmade.items()]
 
 
@@ -93,7 +95,7 @@ def summary(publication: Publication) -> dict[str, Any]:
     """Every headline number, ready for JSON."""
     return {
         "privacy": privacy(publication),
-        "reports": {"accepted": publication.n_reports, "refused": sum(publication.refused.values())},
+        "reports": reports(publication),
         "synthetic_rows": len(publication.synthetic),
         "copies": len(publication.copies),
         "errors": errors(publication),
@@ -102,6 +104,17 @@ def summary(publication: Publication) -> dict[str, Any]:
         "support": support(publication),
         "fit": fit(publication),
         "margins": [list(names) for names in publication.margins],
+    }
+
+
+def reports(publication: Publication) -> dict[str, Any]:
+    """How many there are, and how many of them are expected to speak of both attributes of a pair, in the middle of all pairs."""
+    chance = chances(publication.campaign)[0]
+    of_two = float(np.median(chance[np.triu_indices(len(chance), 1)])) if len(chance) > 1 else 0.0
+    return {
+        "accepted": publication.n_reports,
+        "refused": sum(publication.refused.values()),
+        "of_two_questions": of_two * publication.n_reports,
     }
 
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, select, text
+from sqlalchemy import Connection, Table, func, select
 
 from lopub.collection.progress import Progress, silent
 from lopub.errors import StoreError
@@ -95,8 +95,9 @@ def restore(path: Path, store: ReportStore, *, progress: Progress | None = None)
 def _filled(source: Connection, sink: Connection, progress: Progress) -> int:
     n_reports = _copy(source, sink, progress)
     if sink.dialect.name == "postgresql":  # numbers were given, not drawn: the next one drawn must be a new one
-        last = "(SELECT coalesce(max(number), 0) + 1 FROM campaigns)"
-        sink.execute(text(f"SELECT setval('campaigns_number_seq', {last}, false)"))
+        for table in (campaigns, audit):
+            last = select(func.coalesce(func.max(table.c.number), 0) + 1).scalar_subquery()
+            sink.execute(select(func.setval(f"{table.name}_number_seq", last, False)))
     return n_reports
 
 

@@ -132,7 +132,7 @@ def _entry(store: ReportStore, connection: Connection, campaign_id: str, campaig
     return _from_row(store, row, campaign)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _read(body: bytes) -> Campaign:
     """A campaign never changes, and to read one takes a millisecond; whoever lists many asks again and again."""
     return Campaign.from_bytes(body)
@@ -193,6 +193,14 @@ def tally(store: ReportStore, entry: Entry) -> Tally:
     if found.n_reports < needed:
         raise TooFewReports(f"campaign {entry.campaign.id[:16]}… shows its counts from {needed:,} reports on")
     return found
+
+
+def hides_a_round(store: ReportStore, entry: Entry) -> bool:
+    """Whether a round has reports, but too few to be shown: a total of all rounds would tell how many."""
+    if entry.campaign.terms.repeat is None:
+        return False
+    with store.reading() as connection:
+        return any(n < entry.campaign.terms.min_reports for n in _tally(connection, entry.number).slots.values())
 
 
 def _tally(connection: Connection, number: int) -> Tally:

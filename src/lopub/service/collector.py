@@ -13,6 +13,7 @@ from lopub.service.group_commit import Writer
 from lopub.service.logs import tell
 from lopub.service.metrics import Metrics
 from lopub.service.problems import Kind
+from lopub.service.queue import ask
 from lopub.service.settings import CollectorSettings
 from lopub.service.store import ReportStore
 
@@ -98,7 +99,9 @@ class Collector:
 
 
 def erase_overdue(store: ReportStore) -> None:
-    """Delete the reports of all campaigns whose retention is over, and log that; not how many, which may be too few to show."""
+    """Delete the reports of all campaigns whose retention is over, and log that; not how many, which may be too few to show. What
+    was exported of them, and the certificate, is left to a worker."""
     for entry in overdue(store):
         erase(store, entry)
+        ask(store, "delete", entry.campaign.id)  # after it: a worker that erased at the same time could be in its way
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16])

@@ -7,16 +7,19 @@ from typing import Any
 
 from starlette.responses import Response
 
+from lopub.contract.report import FRAMED_TYPE, JSON_TYPE
+
 TEMPLATES = Path(__file__).parent / "templates"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
 }
+_REPORTS, _JSON = (f"-H 'Content-Type: {kind}'" for kind in (FRAMED_TYPE, JSON_TYPE))
 BODIES = {
-    ("put", "/campaigns/{id}"): "--data-binary @campaign.json -H 'Content-Type: application/json'",
-    ("post", "/campaigns/{id}/reports"): "--data-binary @reports.bin -H 'Content-Type: application/vnd.lopub.reports'",
-    ("post", "/campaigns/{id}/withdrawals"): """-d '{"id": "REPORT"}' -H 'Content-Type: application/json'""",
-    ("post", "/campaigns/{id}/close"): """-d '{"id": "ID"}' -H 'Content-Type: application/json'""",
+    ("put", "/campaigns/{id}"): f"--data-binary @campaign.json {_JSON}",
+    ("post", "/campaigns/{id}/reports"): f"--data-binary @reports.bin {_REPORTS}",
+    ("post", "/campaigns/{id}/withdrawals"): f"""-d '{{"id": "REPORT"}}' {_JSON}""",
+    ("post", "/campaigns/{id}/close"): f"""-d '{{"id": "ID"}}' {_JSON}""",
 }
 """What a command sends where there is something to send."""
 

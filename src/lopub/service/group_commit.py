@@ -17,8 +17,10 @@ GROUP_REPORTS = 8192
 """Reports after which a group is full; what still waits goes into the next."""
 
 NEARLY_FULL = 15 / 16
-"""Of the reports that may wait, and of the places that may be taken by requests that wait: the others are for those who are told
-to come again, each on the connection that it has."""
+"""Of the reports that may wait."""
+MOSTLY_TAKEN = 3 / 4
+"""Of the places, by requests that wait. The others are for those who are told to come again, each on the connection that it has:
+where none is left, each of them costs a new connection, and those cost ten times as much."""
 
 
 def crowded() -> Problem:
@@ -64,7 +66,7 @@ class Writer:
     def is_crowded(self) -> bool:
         """Whether whoever comes with reports is to be told to come again, before they are read: what is spent on reading them is
         missing for those that wait."""
-        return self.n_waiting >= NEARLY_FULL * self._most_waiting or self._n_requests >= NEARLY_FULL * self._connections
+        return self.n_waiting >= NEARLY_FULL * self._most_waiting or self._n_requests >= MOSTLY_TAKEN * self._connections
 
     async def write(self, submission: Submission) -> Outcome:
         """What became of a submission, once that is durable."""

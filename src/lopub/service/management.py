@@ -15,8 +15,9 @@ from lopub.contract.campaign import LONGEST_FILE, Campaign
 from lopub.contract.report import ID_BYTES, JSON_TYPE, base64url
 from lopub.errors import CampaignClosed
 from lopub.service.bodies import body_of, media_type_of
-from lopub.service.campaigns import all_campaigns, close_campaign, open_campaign, tally, withdraw
+from lopub.service.campaigns import Entry, all_campaigns, close_campaign, open_campaign, tally, withdraw
 from lopub.service.collector import Collector
+from lopub.service.console.keeping import record
 from lopub.service.documents import Campaigns, CampaignState, Tallied, state_of, tallied
 from lopub.service.front import docs_page, front_page
 from lopub.service.metrics import CONTENT_TYPE
@@ -24,6 +25,7 @@ from lopub.service.migrating import version_of
 from lopub.service.openapi import CAMPAIGN_BODY, CAMPAIGN_FILE, CLOSE_BODY, METRICS, WITHDRAWAL_BODY, described, problems
 from lopub.service.problems import Kind, Problem
 from lopub.service.rows import SCHEMA
+from lopub.service.store import ReportStore
 from lopub.service.tokens import grant_of
 
 LONGEST_WITHDRAWAL = 4096
@@ -56,7 +58,7 @@ def management_app(collector: Collector, handlers: dict[Any, Any]) -> FastAPI:
 def _allowed(collector: Collector, scope: str) -> Any:
     """A dependency that lets through whoever brings a token of this scope."""
 
-    async def check(credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
+    async def check(request: Request, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> None:
         grant = None
         if credentials is not None:
             grant = await run_in_threadpool(grant_of, collector.store, credentials.credentials)
@@ -65,6 +67,7 @@ def _allowed(collector: Collector, scope: str) -> Any:
             raise Problem(Kind.UNAUTHORIZED, f"{said}; `lopub token new` makes one")
         if not grant.allows(scope):
             raise Problem(Kind.FORBIDDEN, f"this needs a token of scope {scope}, and this one has scope {grant.scope}")
+        request.state.who = grant.name
 
     return Depends(check)
 
@@ -149,7 +152,7 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
             raise Problem(Kind.MEDIA_TYPE, f"a campaign comes as {JSON_TYPE}")
         body = await body_of(request.scope, request.receive, most=LONGEST_FILE, seconds=settings.receive_seconds)
         campaign = await run_in_threadpool(Campaign.from_bytes, body, expected_id=id)
-        entry, is_new = await run_in_threadpool(open_campaign, store, campaign, grace_days=settings.grace_days)
+        entry, is_new = await run_in_threadpool(_opened, collector, campaign, request.state.who)
         response.status_code = 201 if is_new else 200
         return state_of(collector.remember(entry))
 
@@ -170,7 +173,7 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         body = await body_of(request.scope, request.receive, most=LONGEST_WITHDRAWAL, seconds=settings.receive_seconds)
         if _member(body, "id") != id:
             raise Problem(Kind.WRONG_CAMPAIGN, 'closing cannot be undone; say which campaign once more, as {"id": …} in the body')
-        entry = await run_in_threadpool(close_campaign, store, id)
+        entry = await run_in_threadpool(_closed, store, id, request.state.who)
         return state_of(collector.remember(entry))
 
     @app.get(
@@ -182,6 +185,21 @@ def _add_managed(app: FastAPI, collector: Collector) -> None:
         """How many reports came in by slot, were refused by reason, were withdrawn; nothing below the campaign's min_reports."""
         entry = await collector.entry(id)
         return tallied(entry, await run_in_threadpool(tally, store, entry))
+
+
+def _opened(collector: Collector, campaign: Campaign, who: str) -> tuple[Entry, bool]:
+    """A campaign that is open now, and whether it is new; then it is written down."""
+    entry, is_new = open_campaign(collector.store, campaign, grace_days=collector.settings.grace_days)
+    if is_new:
+        record(collector.store, who, "campaign opened", campaign.id)
+    return entry, is_new
+
+
+def _closed(store: ReportStore, campaign_id: str, who: str) -> Entry:
+    """A campaign that is closed now, which is written down."""
+    entry = close_campaign(store, campaign_id)
+    record(store, who, "campaign closed", campaign_id)
+    return entry
 
 
 def _add_operations(app: FastAPI, collector: Collector) -> None:

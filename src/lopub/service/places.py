@@ -16,8 +16,6 @@ AGAIN_SECONDS = 0.02
 """If nobody had to give way, it is not asked again for so long: asking a thousand connections takes half a millisecond."""
 AT_ONCE = 32
 """One in so many gives way at a time, for the same reason."""
-PARTING = 4
-"""For so many places, one that was refused may still be read from, until it has read why; then the first of them is cut."""
 
 
 class Credit:
@@ -79,11 +77,12 @@ class Places:
         self._parting.pop(guest, None)
 
     def part(self, guest: Guest) -> None:
-        """It was told to go, and has no place any more."""
+        """It was told to go, and has no place any more. It may still be read from, until it has read why; or until there are as
+        many of them as places: then the first of them is cut."""
         self.let_go(guest)
         self._taken.discard(guest)
         self._parting[guest] = None
-        if len(self._parting) > 1 + self._most // PARTING:
+        if len(self._parting) > self._most:
             first = next(iter(self._parting))
             del self._parting[first]
             first.cut()

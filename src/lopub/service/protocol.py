@@ -4,7 +4,10 @@ Rests on uvicorn's own protocol, which is not a public interface: pyproject.toml
 """
 
 import asyncio
+import math
+import re
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -28,7 +31,31 @@ GRACE_SECONDS = 2.0
 does not read why it is hung up on, or does not stop to send."""
 
 
-_CROWDED = Problem(Kind.BUSY, "too many connections; come again later")
+_USUAL = re.compile(
+    rb"POST /campaigns/[0-9a-f]{64}/reports HTTP/1\.1(?:\r\n"
+    rb"(?i:(?!(?:proxy-)?connection:(?![ \t]*keep-alive[ \t]*(?:\r|$))|expect:|transfer-encoding:|upgrade:))"
+    rb"[\w!#$%&'*+.^`|~-]+:[ -~\t]*)*",
+    re.ASCII,
+)
+"""A head of plain lines, none of which changes how the request is read or what comes after it."""
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,9})[ \t]*(?=\r|$)", re.IGNORECASE)
+
+
+def is_whole_request_with_reports(data: bytes) -> bool:
+    """Whether these bytes are one request with reports from its first byte to its last, and nothing about it is unusual."""
+    if not data.startswith(b"POST /campaigns/"):
+        return False
+    head, _, body = data.partition(b"\r\n\r\n")
+    return len(head) < LONGEST_HEAD and _length_told(head) == len(body)
+
+
+@lru_cache(maxsize=64)
+def _length_told(head: bytes) -> int | None:
+    """The length of the body, as a usual head has it. Most senders send the same head again and again."""
+    if head.lower().count(b"\r\ncontent-length:") != 1 or not _USUAL.fullmatch(head):
+        return None
+    length = _LENGTH.search(head)
+    return None if length is None else int(length[1])
 
 
 class _TurnedAway:
@@ -38,14 +65,28 @@ class _TurnedAway:
     message_event = asyncio.Event()
 
 
+_AWAY: Any = _TurnedAway()
+
+
+class _Wire:
+    """The transport of a connection as its requests see it: closing it waits for whoever still sends."""
+
+    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+        self.write, self.is_closing, self.close = transport.write, transport.is_closing, close
+
+
 class Bounded(HttpToolsProtocol):
     """One connection, with its bounds."""
 
     places: Places
     seconds: float
     credit: Credit
+    _wire: _Wire
     n_held = 0
-    _deadline: asyncio.TimerHandle | None = None
+    _due = math.inf
+    """When the other side has to be done with what it does."""
+    _timer: asyncio.TimerHandle | None = None
+    """Rings at some time before that; to move a time is cheaper than to set another timer for every request."""
     _cut: asyncio.TimerHandle | None = None
     _cycles: Collection[RequestResponseCycle] = frozenset()
     """Of the requests that are not answered yet."""
@@ -61,17 +102,18 @@ class Bounded(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Refuse one connection too many, if nobody gives way to it; start the clock of the others."""
         super().connection_made(transport)
-        self.credit = Credit(self.loop.time())
-        if not self.places.take(self, self.loop.time()):
+        now = self.loop.time()
+        self.credit, self._wire = Credit(now), _Wire(transport, self._close)
+        if not self.places.take(self, now):
             self._end(_CROWDED)
         else:
             self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock; leave the place to others."""
-        self._disarm()
-        if self._cut is not None:
-            self._cut.cancel()
+        for timer in (self._timer, self._cut):
+            if timer is not None:
+                timer.cancel()
         self.places.leave(self)
         self._drop_requests()
         super().connection_lost(exc)
@@ -85,25 +127,30 @@ class Bounded(HttpToolsProtocol):
             return
         now = self.loop.time()
         self.credit.add(len(data), now)
+        if self._is_turned_away_whole(data):
+            self.cycle = _AWAY
+            self.transport.write(_TURNED_AWAY)
+            self._unset_keepalive_if_required()
+            self._arm(self.timeout_keep_alive)
+            return
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
+        if self._is_parting:
+            return
         is_answered = self.cycle is None or self.cycle.response_complete
-        if self._deadline is None and is_answered and self._head_bytes:
+        if self._due == math.inf and is_answered and self._head_bytes:
             self._arm()  # something came that is not yet a request
         if self._in_head and self._head_bytes > LONGEST_HEAD:
-            self._end(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes"))
+            self._end(_raw(Problem(Kind.TOO_LARGE, f"a request's head may have at most {LONGEST_HEAD:,} bytes")))
         elif not (is_answered and not self._in_head) and not self.places.hold(self, len(data), now):
-            self._end(Problem(Kind.BUSY, "too many requests are under way; send the same again later"))
-        if isinstance(self.cycle, _TurnedAway):
+            self._end(_FULL)
+        if self.cycle is _AWAY:
             self.places.let_go(self)
 
     def send_400_response(self, msg: str) -> None:
         """What cannot be read as HTTP, or has too much of something, is refused."""
-        if self._refusal is None:
-            super().send_400_response(msg)
-        else:
-            self._end(self._refusal)
+        self._end(_raw(self._refusal or Problem(Kind.MALFORMED, "this cannot be read as HTTP")))
 
     def on_message_begin(self) -> None:
         """Start the clock of a request."""
@@ -121,10 +168,11 @@ class Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """What follows is the body, which has bounds of its own."""
         if self._is_turned_away():
-            self.cycle = _TurnedAway()  # type: ignore[assignment]
+            self.cycle = _AWAY
             self.transport.write(_TURNED_AWAY)
         else:
             super().on_headers_complete()
+            self.cycle.transport = self._wire  # type: ignore[assignment]
             self._cycles = {cycle for cycle in {*self._cycles, self.cycle} if cycle is not None and not cycle.response_complete}
         self._in_head, self._head_bytes = False, 0
 
@@ -133,7 +181,7 @@ class Bounded(HttpToolsProtocol):
         super().on_message_complete()
         self._disarm()
         self._in_head = True
-        if isinstance(self.cycle, _TurnedAway):
+        if self.cycle is _AWAY:
             self.on_response_complete()
 
     def on_response_complete(self) -> None:
@@ -151,6 +199,11 @@ class Bounded(HttpToolsProtocol):
         is_next = self.cycle is None or self.cycle.response_complete
         return is_next and self.url.endswith(b"/reports") and self.parser.should_keep_alive() and self.turns_away()
 
+    def _is_turned_away_whole(self, data: bytes) -> bool:
+        """The same, of a whole request that came at once, before it is read as HTTP: that halves the time once more."""
+        is_next = self._in_head and not self._head_bytes and (self.cycle is None or self.cycle.response_complete)
+        return is_next and is_whole_request_with_reports(data) and self.turns_away()
+
     def give_way(self) -> None:
         """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
         way that we were too busy to read. Whoever does not read its answers is cut off: it would not read that either."""
@@ -165,29 +218,51 @@ class Bounded(HttpToolsProtocol):
         self._refusal = Problem(Kind.TOO_LARGE, detail)
         raise ValueError(detail)
 
-    def _arm(self) -> None:
-        self._disarm()
-        self._deadline = self.loop.call_later(self.seconds + GRACE_SECONDS, self._late)
+    def _arm(self, seconds: float | None = None) -> None:
+        seconds = self.seconds + GRACE_SECONDS if seconds is None else seconds
+        self._due = self.loop.time() + seconds
+        if self._timer is None:
+            self._timer = self.loop.call_later(seconds, self._ring)
 
     def _disarm(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._due = math.inf
+
+    def _ring(self) -> None:
+        """See whether it is time, and if not, when to look again."""
+        self._timer = None
+        left = self._due - self.loop.time()
+        if left <= 0:
+            self._late()
+        elif left < math.inf:
+            self._timer = self.loop.call_later(left, self._ring)
 
     def _late(self) -> None:
-        if self._in_head:
-            self._end(Problem(Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds"))
+        """Whoever was answered, and has sent nothing since, is told nothing: it might take that for the answer to a request that
+        is on its way."""
+        if self._in_head and (self._head_bytes or self.cycle is None):
+            self._end(_raw(Problem(Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds")))
         else:
             self._hang_up()
 
-    def _end(self, problem: Problem) -> None:
-        """Say why, and hang up once the other side has read it and did so; or after a moment."""
-        if self._is_parting or self.transport.is_closing():
-            return
+    def _end(self, answer: bytes) -> None:
+        """Say why, and hang up."""
+        if not self._is_parting and not self.transport.is_closing():
+            self.transport.write(answer)
+            self._part()
+
+    def _close(self) -> None:
+        """Once a request was answered for which the connection was made, or after which it makes no sense."""
+        if self._in_head or self._is_parting or self.transport.is_closing():
+            self.transport.close()
+        else:
+            self._part()
+
+    def _part(self) -> None:
+        """Hang up once the other side has read all and did so, or after a moment."""
         self._is_parting = True
         self._disarm()
         self._drop_requests()
-        self.transport.write(_raw(problem))
+        self._forget()
         self.transport.write_eof()
         self.flow.resume_reading()
         self._cut = self.loop.call_later(GRACE_SECONDS, self.cut)
@@ -201,6 +276,12 @@ class Bounded(HttpToolsProtocol):
     def cut(self) -> None:
         """At once."""
         self.transport.abort()
+
+    def _forget(self) -> None:
+        """What came of a request: whoever parts holds no memory for it."""
+        for cycle in self._cycles:
+            cycle.body = bytearray()
+        self.headers, self.scope, self.parser = [], None, None  # type: ignore[assignment]
 
     def _drop_requests(self) -> None:
         """Nobody waits for their answers; uvicorn tells the last one only, and earlier ones would write to nobody."""
@@ -225,3 +306,5 @@ def _raw(problem: Problem, connection: bytes = b"close") -> bytes:
 
 
 _TURNED_AWAY = _raw(crowded(), b"keep-alive")
+_CROWDED = _raw(Problem(Kind.BUSY, "too many connections; come again later"))
+_FULL = _raw(Problem(Kind.BUSY, "too many requests are under way; send the same again later"))

@@ -4,6 +4,7 @@ A worker holds a job by a lease that it renews; one that was killed renews nothi
 times at most. Whatever a worker says of a job counts only while it holds it, so that each job ends once.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -62,6 +63,13 @@ class QueuedJob:
     @property
     def is_under_way(self) -> bool:
         return self.ended is None
+
+    @property
+    def folder(self) -> str:
+        """The name under which its result lies. Not the number alone: numbers begin anew with a new database, and results of an
+        old one may still be there, or those of another database beside."""
+        asked = json.dumps([self.kind, self.subject, self.choices, self.asked], sort_keys=True)
+        return f"{self.number}-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
 
 
 def ask(store: ReportStore, kind: str, subject: str = "", choices: Mapping[str, Any] | None = None) -> QueuedJob:

@@ -26,8 +26,8 @@ SWITCH_SECONDS = 0.0005
 STOP_SECONDS = 2
 """How long requests that are under way may take once the process was told to stop."""
 
-SOCKETS_PER_PLACE, OTHER_FILES = 3, 256
-"""Open files: places here and in the console, and a quarter as many of those who were refused and still read why."""
+SOCKETS_PER_PLACE, OTHER_FILES = 4, 256
+"""Open files: places here and in the console, and as many of those who were refused and still read why."""
 
 
 class Server(uvicorn.Server):

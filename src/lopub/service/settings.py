@@ -1,5 +1,6 @@
 """Settings of the collector: defaults, then a TOML file, then the environment, then the command line."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,6 +12,7 @@ from lopub.errors import DomainError, StoreError
 
 PREFIX = "LOPUB_"
 """Before the name of a setting in the environment."""
+_SITE = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,8 @@ class CollectorSettings:
     """The directory for the results of jobs; empty: beside an SQLite file, or lopub.files in the working directory."""
     public: str = ""
     """The address by which contributors reach the collector, for links and QR codes; empty: where it listens."""
+    embed: str = ""
+    """Sites whose pages may show the contributor's page in a frame, as https://town.example, apart by spaces; empty: none."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -49,6 +53,9 @@ class CollectorSettings:
             raise DomainError(f"setting port must lie in 0..65535, got {self.port}")
         if self.console and self.console_address is None:
             raise DomainError("setting console must be HOST:PORT, as in 127.0.0.1:8001, or empty")
+        for site in self.embed.split():
+            if not _SITE.fullmatch(site):
+                raise DomainError(f"setting embed must be sites such as https://town.example, apart by spaces, got {site[:80]!r}")
         if not 0 <= self.grace_days <= GRACE_DAYS:
             raise DomainError(f"setting grace_days must lie in 0..{GRACE_DAYS}, got {self.grace_days}")
         for name in ("body_bytes", "request_reports", "receive_seconds", "queue_reports", "connections"):

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lopub.errors import LopubError
-from lopub.pages.contribution import HEADERS, MEDIA_TYPES, assets, contribution_page, integrity, missing_page
+from lopub.pages.contribution import HEADERS, MEDIA_TYPES, assets, contribution_page, integrity, missing_page, policy
 from lopub.service.collector import Collector
 from lopub.service.problems import problem_of
 
@@ -17,6 +17,7 @@ GONE = {"Cache-Control": "no-store"}
 
 def page_routes(collector: Collector) -> list[Route]:
     """The page of every campaign, and what all of them share."""
+    framed = HEADERS | GONE | {"Content-Security-Policy": policy(framed=True, sites=collector.settings.embed)}
 
     async def page(request: Request) -> Response:
         campaign_id = request.path_params["id"]
@@ -27,15 +28,12 @@ def page_routes(collector: Collector) -> list[Route]:
         except LopubError as error:
             problem = problem_of(error)
             collector.metrics.told(problem.kind.slug)
-            return _html(missing_page(f"{problem.kind.title}."), problem.kind.status)
+            return Response(missing_page(f"{problem.kind.title}."), problem.kind.status, media_type="text/html", headers=framed)
         address = f"../campaigns/{entry.campaign.id}"
-        return _html(contribution_page(entry.campaign, questions=address, collector=address, closed=entry.closed is not None))
+        made = contribution_page(entry.campaign, questions=address, collector=address, closed=entry.closed is not None)
+        return Response(made, media_type="text/html", headers=framed)
 
     return [Route("/c/{id}", page, methods=["GET"])]
-
-
-def _html(page: bytes, status: int = 200) -> Response:
-    return Response(page, status_code=status, media_type="text/html", headers=HEADERS | GONE)
 
 
 def _asset(name: str, request: Request) -> Response:

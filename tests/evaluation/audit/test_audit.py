@@ -14,12 +14,14 @@ from scipy.stats import binom
 from typer.testing import CliRunner
 
 import laws
-from lopub.cli.commands import app
+from lopub import Client, MemoryStore
+from lopub.cli import app
 from lopub.contract.view import AllAttributes, Fill, Sample
 from lopub.errors import DomainError, EngineError
 from lopub.evaluation.audit import auditing
 from lopub.evaluation.audit.auditing import audit
 from lopub.evaluation.audit.bounds import epsilon_below, lower_probability, upper_probability
+from lopub.evaluation.audit.events import events_of
 from lopub.evaluation.audit.respondents import Command, made_up_records
 from questionnaires import campaign as questionnaire
 
@@ -54,6 +56,17 @@ def test_an_honest_client_is_not_refuted(name):
         assert found.refuted == ()
         assert found.format_mistakes == {}
         assert found.at_least <= found.claimed
+
+
+@pytest.mark.parametrize(("size", "law_bits"), [(4, 4), (5_000, 0)])
+def test_what_a_hashed_block_sends_is_looked_at_whatever_its_size(size, law_bits):
+    """Of a large one, the bits that its law speaks of are too many; then those that are sent are all that there is to see."""
+    campaign = laws.small_campaign(size, epsilon=2, mechanism="hashed")
+    record = {name: attribute.answers[0] for name, attribute in zip(campaign.domain.names, campaign.domain, strict=True)}
+    wires = [Client(campaign, store=MemoryStore()).encode(record).to_bytes() for _ in range(20)]
+    seen = [name for name in events_of(campaign, wires).names if " is " in name]
+    assert sum("sent bit" in name for name in seen) == 2 * 8 * campaign.channels((0,))[0].n_bytes
+    assert len(seen) == 2 * law_bits + sum("sent bit" in name for name in seen)
 
 
 def test_the_bound_comes_near_the_claim():

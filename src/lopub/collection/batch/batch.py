@@ -18,6 +18,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, names_of
 from lopub.contract.mechanism import Channel
 from lopub.contract.report import ID_BYTES, Report, mask_of
+from lopub.contract.schedule import days_between
 from lopub.contract.texts import html_table, one_line
 from lopub.errors import CampaignError, DomainError, Reason
 from lopub.laws import bulk_of
@@ -108,7 +109,15 @@ class ReportBatch(Shown):
         if schedule is None or schedule.repeat is None:
             raise CampaignError(f"campaign {self.campaign.terms.name!r} has no rounds")
         slot = schedule.round_named(name) if isinstance(name, str) else name
-        return replace(self[self.slots == slot], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
+        return self.only(self.slots == slot)
+
+    def without(self, days: Sequence[str]) -> Self:
+        """All but the reports of some days, such as 2026-03-01 or 2026-03-01..2026-03-04."""
+        return self.only(~np.isin(self.slots, [slot for each in days for slot in days_between(each)])) if days else self
+
+    def only(self, rows: NDArray[np.bool_]) -> Self:
+        """Some of the reports; what is known of all stays known. rows: shape (n_reports,)."""
+        return replace(self[rows], refused=self.refused, n_repeated=self.n_repeated, origin=self.origin)
 
     @classmethod
     def concatenated(cls, batches: Sequence["ReportBatch"]) -> Self:

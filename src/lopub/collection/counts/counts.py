@@ -15,7 +15,7 @@ from lopub.collection.showing import Shown
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.texts import one_line
-from lopub.errors import CampaignError, Reason
+from lopub.errors import CampaignError, NeedsReports, Reason
 
 Slots = tuple[int, int]
 """The first and the last of some reports."""
@@ -107,6 +107,12 @@ class Counts(Shown):
         if any(self.campaign.view.covers_together(three, sizes) for three in combinations(clique, 3)):
             return min(singly, self.n_reports)
         return singly - sum(self.n_covering(pair) for pair in combinations(clique, 2))
+
+    def without(self, days: Sequence[str]) -> "Counts":
+        """As of reports, which alone tell their days."""
+        if days:
+            raise NeedsReports("counts do not tell days apart; leave_out needs the reports")
+        return self
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the counts as Parquet, whole or not at all."""

@@ -9,10 +9,10 @@ one new file with a subclass of `Mechanism` and of `Channel`.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
 
 from lopub.contract.budget import check_odds, odds_for
 from lopub.contract.canonical import Json, Members
@@ -156,10 +156,14 @@ class Mechanism(ABC):
     name: ClassVar[str]
     in_words: ClassVar[str] = ""
     """How one block is randomized, for people who read a publication."""
+    in_short: ClassVar[str] = ""
+    """What a report says, for people who choose a mechanism."""
     takes_flips: ClassVar[bool] = False
     """Whether the paper's f can fix its noise."""
     takes_filters: ClassVar[bool] = False
     """Whether bits and hashes can be asked for."""
+    keeps_answers: ClassVar[bool] = False
+    """Whether it can have a layer of permanent noise below that of a report, in one of its variants at least."""
     largest_block: ClassVar[int] = MOST_BITS
     """The most cells that a jointly randomized block may have."""
     known: ClassVar[dict[str, type["Mechanism"]]] = {}
@@ -182,17 +186,29 @@ class Mechanism(ABC):
 
     @property
     def takes_permanent(self) -> bool:
-        """Whether it can have a layer of permanent noise below that of a report."""
-        return False
+        """Whether it can have a layer of permanent noise below that of a report, with these parameters."""
+        return self.keeps_answers
 
     def permanent_layer(self) -> Self:
         """The layer below alone: the mechanism that draws the permanent answer."""
-        raise CampaignError(f"mechanism {self.name!r} has no permanent layer")
+        if self.permanent is None:
+            raise CampaignError(f"mechanism {self.name!r} has no permanent layer")
+        return self._with_noise(self.permanent, None)
 
     def layered(self, below: Self, smallest: int) -> Self:
         """Two layers, the lower one that of `below`, whose reports have at least the noise of this mechanism, and hardly more.
         smallest: the fewest candidates that a block has."""
+        fresh = {n: self.fresh_noise(noise, below.noise[n], smallest) for n, noise in self.noise.items()}
+        return self._with_noise(fresh, below.noise)
+
+    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
+        """The integer of the noise that, over that of `below`, makes up at least the whole, and hardly more."""
         raise CampaignError(f"mechanism {self.name!r} cannot keep a permanent answer; bloom, symmetric unary and direct can")
+
+    def _with_noise(self, noise: Mapping[int, int], permanent: Mapping[int, int] | None) -> Self:
+        """The same mechanism with other integers; every mechanism is a dataclass."""
+        changed: Self = replace(cast(Any, self), noise=noise, permanent=permanent)
+        return changed
 
     @abstractmethod
     def channel(self, block: Block, n_blocks: int) -> Channel:

@@ -6,7 +6,7 @@ import hashlib
 import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -204,6 +204,8 @@ class Bloom(Mechanism):
 
     name: ClassVar[str] = "bloom"
     in_words: ClassVar[str] = "every value has a Bloom filter, and every bit of it is flipped with a fixed probability"
+    in_short: ClassVar[str] = "a report marks some of many bits, several for each answer, often wrongly"
+    keeps_answers: ClassVar[bool] = True
     takes_flips: ClassVar[bool] = True
     takes_filters: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
@@ -232,16 +234,8 @@ class Bloom(Mechanism):
     def codes_differ_by_block(self) -> bool:
         return True
 
-    @property
-    def takes_permanent(self) -> bool:
-        return True
-
-    def permanent_layer(self) -> Self:
-        return replace(self, noise=self.permanent or {}, permanent=None)
-
-    def layered(self, below: Self, smallest: int) -> Self:
-        fresh = {n: fresh_change_units(units, below.noise[n]) for n, units in self.noise.items()}
-        return replace(self, noise=fresh, permanent=below.noise)
+    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
+        return fresh_change_units(whole, below)
 
     def _change(self, n_blocks: int) -> Fraction:
         return composed_change(self._noise_for(n_blocks), self.permanent[n_blocks] if self.permanent else None)

@@ -1,7 +1,7 @@
 """`direct`: k-ary randomized response. Keep the answer, or draw a cell uniformly from all K."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -113,6 +113,8 @@ class Direct(ByOdds):
 
     name: ClassVar[str] = "direct"
     in_words: ClassVar[str] = "the true value with a fixed probability, else one drawn uniformly (k-ary randomized response)"
+    in_short: ClassVar[str] = "a report gives one answer, the true one or any other by chance"
+    keeps_answers: ClassVar[bool] = True
     largest_block: ClassVar[int] = 2**62
     noise: Mapping[int, int] = field(hash=False)
     permanent: Mapping[int, int] | None = field(default=None, hash=False)
@@ -134,16 +136,8 @@ class Direct(ByOdds):
         """Two layers hide more, the more candidates there are."""
         return self.permanent is not None
 
-    @property
-    def takes_permanent(self) -> bool:
-        return True
-
-    def permanent_layer(self) -> Self:
-        return replace(self, noise=self.permanent or {}, permanent=None)
-
-    def layered(self, below: Self, smallest: int) -> Self:
-        fresh = {n: fresh_odds(odds, below.noise[n], smallest) for n, odds in self.noise.items()}
-        return replace(self, noise=fresh, permanent=below.noise)
+    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
+        return fresh_odds(whole, below, smallest)
 
     def losses(self, n_blocks: int, block: Block, channels: Sequence[Channel]) -> list[Decimal]:
         if self.permanent is None:

@@ -151,6 +151,7 @@ class Hashed(ByOdds):
 
     name: ClassVar[str] = "hashed"
     in_words: ClassVar[str] = "the value's image under a random function, kept with a fixed probability (local hashing)"
+    in_short: ClassVar[str] = "a report names a random group of answers that the true one is more likely to be in"
     largest_block: ClassVar[int] = 2**20
     noise: Mapping[int, int] = field(hash=False)
 

@@ -78,6 +78,7 @@ class Subset(ByOdds):
     in_words: ClassVar[str] = (
         "a random set of candidate values, of fixed size, more likely to hold the true one (subset selection)"
     )
+    in_short: ClassVar[str] = "a report lists several answers, the true one more likely among them"
     noise: Mapping[int, int] = field(hash=False)
 
     def channel(self, block: Block, n_blocks: int) -> SubsetChannel:

@@ -1,7 +1,7 @@
 """`unary`: one bit a candidate. Symmetric (every bit redrawn alike) or optimized (ones kept with 1/2)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -120,6 +120,8 @@ class Unary(Mechanism):
 
     name: ClassVar[str] = "unary"
     in_words: ClassVar[str] = "one bit for every candidate value, each flipped with a fixed probability (unary encoding)"
+    in_short: ClassVar[str] = "a report says yes or no to every answer, often wrongly"
+    keeps_answers: ClassVar[bool] = True
     takes_flips: ClassVar[bool] = True
     noise: Mapping[int, int] = field(hash=False)
     symmetric: bool = False
@@ -141,12 +143,8 @@ class Unary(Mechanism):
     def takes_permanent(self) -> bool:
         return self.symmetric
 
-    def permanent_layer(self) -> Self:
-        return replace(self, noise=self.permanent or {}, permanent=None)
-
-    def layered(self, below: Self, smallest: int) -> Self:
-        fresh = {n: fresh_change_units(units, below.noise[n]) for n, units in self.noise.items()}
-        return replace(self, noise=fresh, permanent=below.noise)
+    def fresh_noise(self, whole: int, below: int, smallest: int) -> int:
+        return fresh_change_units(whole, below)
 
     @classmethod
     def made(

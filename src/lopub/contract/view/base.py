@@ -30,6 +30,8 @@ class ViewRule(ABC):
     """A law over views. sizes: the number of candidates of every attribute, in order."""
 
     kind: ClassVar[str]
+    in_short: ClassVar[str] = ""
+    """What it asks of each person, for people who choose a rule."""
     known: ClassVar[dict[str, type["ViewRule"]]] = {}
 
     def __init_subclass__(cls, **options: object) -> None:

@@ -29,6 +29,7 @@ class Fill(ViewRule):
     question."""
 
     kind: ClassVar[str] = "fill"
+    in_short: ClassVar[str] = "as many questions per person as have so many combined answers"
     usual_mechanism: ClassVar[str] = "direct"
     cells: int
     lists: Lists = ()

@@ -26,6 +26,7 @@ class Listed(ViewRule):
     """One of the listed sets, with a probability in proportion to its weight."""
 
     kind: ClassVar[str] = "listed"
+    in_short: ClassVar[str] = "one of the listed sets of questions per person"
     names: tuple[tuple[str, ...], ...]
     weights: tuple[int, ...]
     sets: tuple[Clique, ...]

@@ -24,6 +24,7 @@ class AllAttributes(ViewRule):
     """Every report covers every attribute: the paper."""
 
     kind: ClassVar[str] = "all"
+    in_short: ClassVar[str] = "every question of everybody"
     masked: ClassVar[bool] = False
 
     def check(self, sizes: Sizes, jointly: bool) -> None:
@@ -74,6 +75,7 @@ class Sample(ViewRule):
     """A uniformly random set of so many attributes; of attributes in lists, the first so many of a walk."""
 
     kind: ClassVar[str] = "sample"
+    in_short: ClassVar[str] = "so many questions per person, drawn at random"
     n_sampled: int
     lists: Lists = ()
 

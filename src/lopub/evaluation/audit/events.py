@@ -15,7 +15,7 @@ from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.domain import Clique
 from lopub.contract.report import ID, SLOT, Report
 from lopub.errors import ReportRejected
-from lopub.laws.base import ANSWERS, bulk_of
+from lopub.laws import bulk_of
 
 Column = NDArray[np.bool_]
 MOST_VALUES = 40
@@ -23,8 +23,6 @@ MOST_VALUES = 40
 MOST_BITS = 64
 """Bits of one block."""
 MOST_COLUMNS = 500
-MOST_LAW_BITS = 4096
-"""Of a view: above it the bits that are sent stand for those that the law speaks of."""
 
 
 @dataclass(frozen=True)
@@ -103,29 +101,11 @@ def _payload(report: Report | None) -> bytes:
 
 
 def _bits(campaign: Campaign, view: Clique, payloads: NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """The bits that the law speaks of, where they are few, and those that are sent, where these are others. Separately, an
-    attribute's block is the same in every view."""
+    """What can be seen in each block. Separately, an attribute's block is the same in every view."""
     channels, bulk, names = campaign.channels(view), bulk_of(campaign.mechanism), campaign.domain.names
-    start, are_sent = 0, True
-    for at, channel in enumerate(channels):
+    for at in range(len(channels)):
         block = f"block {'+'.join(names[i] for i in view) if campaign.jointly else names[view[at]]}"
-        if bulk.form(campaign.jointly) == ANSWERS:
-            yield from _numbers(block, payloads[:, start // 8 : (start + channel.width) // 8])
-        elif channel.n_candidates <= MOST_LAW_BITS:
-            law = bulk.bits(channels, at, payloads)
-            are_sent &= law.shape[1] == channel.width
-            yield from ((f"{block} bit {i}", law[:, i]) for i in range(min(law.shape[1], MOST_BITS)))
-        start += channel.width
-    if not are_sent:
-        sent = np.unpackbits(payloads, axis=1, bitorder="little")
-        yield from ((f"payload bit {i}", sent[:, i]) for i in range(min(sent.shape[1], MOST_BITS)))
-
-
-def _numbers(block: str, sent: NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[np.uint8]]]:
-    """Of blocks that send one number: whether it is this one."""
-    numbers, which, times = np.unique(sent, axis=0, return_inverse=True, return_counts=True)
-    for number in np.argsort(-times, kind="stable")[:MOST_BITS]:
-        yield f"{block} number {int.from_bytes(numbers[number].tobytes())}", (which.ravel() == number).astype(np.uint8)
+        yield from ((f"{block} {what}", seen) for what, seen in bulk.noticeable(channels, at, payloads, MOST_BITS))
 
 
 def scores(seen: Column, weights: NDArray[np.float64], step: int = 20_000) -> NDArray[np.float64]:

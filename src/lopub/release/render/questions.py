@@ -46,7 +46,7 @@ ABOVE, FROM_ON, OR_ABOVE = "more than %s", "%s or more", "%s or above"
 """An answer and all above it: of a number in bins, of another number, of an ordered answer."""
 BETWEEN, UP_TO = "%s–%s", "up to %s"
 """A bin, and one without a lower end."""
-WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: NOT_APPLICABLE}
+WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
 """What stands for texts that no questionnaire labels."""
 SAID = (*COMPARED.values(), NOT, AND, OR, ABOVE, FROM_ON, OR_ABOVE, BETWEEN, UP_TO, *WORDS.values())
 """What is said here and not in a template; words/ has it in other languages."""
@@ -106,7 +106,9 @@ class QuestionShown:
     condition: str
     """Of whom it was asked; empty: of all."""
     n_reports: int | None
-    """How many reports speak of it; None where it is publicly known."""
+    """How many reports speak of it, of a list of each thing on it at least; None where it is publicly known."""
+    most_reports: int | None
+    """How many speak of it at most: of the things on a list, each was drawn by lot on its own."""
     answers: tuple[AnswerShown, ...]
     statistics: tuple[StatisticShown, ...]
     is_binned: bool
@@ -268,7 +270,9 @@ class Questionnaire(Spoken):
 
     def _shown(self, asked: Asked) -> QuestionShown:
         is_list = isinstance(asked, TickList)
-        fit = self._marginals[asked.options[0].name if isinstance(asked, TickList) else asked.name].fit
+        names = [option.name for option in asked.options] if isinstance(asked, TickList) else [asked.name]
+        fits = [self._marginals[name].fit for name in names]
+        counted = [fit.n_reports for fit in fits if fit.method != "given"]
         statistics = tuple(_statistic(row) for row in self.publication.statistics if row.attribute == asked.name)
         drawn = isinstance(asked, Attribute) and has_order(asked) and LEAST_COLUMNS <= n_answers(asked) <= MOST_COLUMNS
         return QuestionShown(
@@ -280,7 +284,8 @@ class Questionnaire(Spoken):
             kind="list" if is_list else "histogram" if drawn else "bars",
             is_yes_or_no=isinstance(asked, Boolean),
             condition="" if asked.only_if is None else self.condition(asked.only_if),
-            n_reports=None if fit.method == "given" else fit.n_reports,
+            n_reports=min(counted, default=None),
+            most_reports=max(counted, default=None),
             answers=tuple(self._ticks(asked) if isinstance(asked, TickList) else self._answers(asked)),
             statistics=statistics,
             is_binned=isinstance(asked, Binned),

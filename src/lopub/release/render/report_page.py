@@ -18,6 +18,7 @@ from lopub.contract.wording import Wording
 from lopub.pages import plots
 from lopub.pages.templating import page_language, rendered, said_in
 from lopub.release.findings import FALSE_STATEMENTS
+from lopub.release.render import front
 from lopub.release.render.questions import AnswerShown, Questionnaire, QuestionShown, isolated
 from lopub.release.render.rounds import ROUNDS, RoundsPage, TrendShown
 from lopub.release.render.together import Company, FindingShown, company_of, finding_shown
@@ -33,7 +34,9 @@ N_LISTED = 30
 N_UNRELATED = 300
 """Unrelated pairs that are named before that."""
 N_FIRST = 5
-"""Frequent answers that stand on the first page."""
+"""Findings, and frequent answers, that stand at the top."""
+MOST_ALL = 20
+"""Questions of which pictures show all; of more, those that go with another."""
 MOST_QUESTIONS = 200
 """Questions that are on the page; the file has all."""
 FITTING = 0.9
@@ -166,7 +169,24 @@ class ReportPage:
         if (rounds := self.publication.rounds) is None:
             return []
         shown = RoundsPage(rounds, self.wording, self.language).questions[:N_FIRST]
-        return [(one.title, max(one.trends, key=lambda trend: trend.last)) for one in shown]
+        return [(one.title, max(one.trends, key=lambda trend: trend.last.share)) for one in shown]
+
+    # ---- the top
+
+    @property
+    def first_findings(self) -> list[FindingShown]:
+        """The surest."""
+        return self.findings[:N_FIRST]
+
+    @cached_property
+    def printed(self) -> tuple[int, int]:
+        """How many findings and frequent answers of the top have room on the first printed page."""
+        concerns, told = self.concerns, front.lines(len(self.wording.title) + len(self.wording.description))
+        flags = (concerns.weak_epsilon, concerns.is_noise, concerns.is_independent, concerns.odd_coverage, concerns.drift)
+        warned = sum(map(bool, flags)) + len(concerns.alarms) + self.publication.origin.is_simulated
+        findings = [front.lines_of_finding(one) for one in self.first_findings]
+        leading = [front.lines_of_leading(question, answer) for question, answer in self.leading]
+        return front.printed(findings, leading, front.ROOM - told - front.WARNING * warned)
 
     # ---- what people answered
 
@@ -226,14 +246,12 @@ class ReportPage:
 
     @cached_property
     def _drawn(self) -> list[int]:
-        """The attributes in pictures: all, or of many those of the strongest dependences."""
-        if len(self.publication.names) <= plots.MOST_LABELS:
-            order = self.publication.campaign.domain.position
-            return sorted(range(len(self.publication.names)), key=lambda place: order(self.publication.names[place]))
-        shown: set[int] = set()
-        for edge in self.publication.graph.edges:
-            shown |= set(edge) if len(shown) + 2 <= plots.MOST_LABELS else set()
-        return sorted(shown)
+        """The attributes in pictures, in the questionnaire's order: all, or of many those of the strongest dependences."""
+        graph, names = self.publication.graph, self.publication.names
+        shown = set(range(len(names))) if len(names) <= MOST_ALL else set[int]()
+        for edge in graph.edges:
+            shown |= set(edge) if edge in graph.strengths and len(shown) + 2 <= plots.MOST_LABELS else set()
+        return sorted(shown, key=lambda place: self.publication.campaign.domain.position(names[place]))
 
     @property
     def n_not_drawn(self) -> int:

@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from lopub import __version__
-from lopub.contract.budget import decimal_up
 from lopub.contract.domain import ListOption
 from lopub.contract.schedule import Repeat, day_of, days_in_short
 from lopub.contract.wording import Wording
@@ -156,14 +155,14 @@ class TrendShown:
     height: int = HEIGHT
 
     @property
-    def first(self) -> float:
+    def first(self) -> Level:
         """Its share in the first round."""
-        return self.levels[0].share
+        return self.levels[0]
 
     @property
-    def last(self) -> float:
+    def last(self) -> Level:
         """Its share in the last round."""
-        return self.levels[-1].share
+        return self.levels[-1]
 
     @property
     def first_day(self) -> date:
@@ -245,16 +244,6 @@ class RoundsPage:
     def left_out(self) -> str:
         """The first days of rounds with too few reports, as many as a sentence takes."""
         return days_in_short([day_of(slot) for slot in self.rounds.left_out])
-
-    @property
-    def epsilon(self) -> str:
-        """Of one report, rounded up."""
-        return decimal_up(self.rounds.campaign.loss, 3)
-
-    @property
-    def lifetime_epsilon(self) -> str:
-        """Of everything that a device sends, rounded up."""
-        return decimal_up(self.rounds.campaign.lifetime_loss, 3)
 
     @property
     def campaign_file(self) -> str:

@@ -44,6 +44,7 @@ HEADERS = {
 }
 STATIC = {
     "console.css": "text/css", "style.css": "text/css", "console.js": "text/javascript", "htmx.min.js": "text/javascript",
+    "echarts.min.js": "text/javascript",
 }  # fmt: skip
 STYLE = HERE.parents[1] / "pages" / "templates" / "style.css"
 
@@ -149,7 +150,8 @@ def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
     if screen.at_hand is not None:
         desk.grants.of(screen.scope, lambda: grants_of(desk.store))
     if screen.what and answer.status_code < 400:
-        record(desk.store, visit.who, screen.what, next(iter(visit.at.values()), ""))
+        about = answer.headers.get("location", "").rpartition("/")[2] if screen.makes else next(iter(visit.at.values()), "")
+        record(desk.store, visit.who, screen.what, about)
     return answer
 
 

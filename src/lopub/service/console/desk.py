@@ -14,6 +14,7 @@ from lopub.errors import DomainError, NoCampaign
 from lopub.pages.templating import environment, page_language
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
+from lopub.service.console.alarming import Lookout
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
 from lopub.service.console.moments import FreshThings
@@ -42,6 +43,7 @@ class Desk:
     changes: Changes = field(default_factory=Changes)
     moments: FreshThings[bytes] = field(default_factory=FreshThings)
     grants: FreshThings[Grants] = field(default_factory=FreshThings)
+    lookout: Lookout = field(default_factory=Lookout)
 
     @property
     def store(self) -> ReportStore:
@@ -69,6 +71,8 @@ class Screen:
     """Empty: whoever comes."""
     what: str = ""
     """Under which name it is written down, if it does something."""
+    makes: bool = False
+    """Whether it is about what it makes, to which it leads, and not about what the address names."""
     at_hand: Callable[[Desk, Visit], Answer | None] | None = None
     """What was made for somebody else a moment ago, if so; for what many people look at."""
 
@@ -110,7 +114,7 @@ def result_of(desk: Desk, job: QueuedJob) -> Path:
     """Where the result of a job lies."""
     if job.state is not State.DONE:
         raise DomainError(f"job {job.number} has no result")
-    return desk.home / str(job.number) / "result"
+    return desk.home / job.folder / "result"
 
 
 def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:

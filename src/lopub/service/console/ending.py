@@ -115,9 +115,9 @@ SCREENS = (
     Screen("GET", "/console/campaigns/{id}/delete", show_delete),
     Screen("POST", "/console/campaigns/{id}/delete", start_delete, scope="manage", what="deletion asked for"),
     Screen("POST", "/console/campaigns/{id}/export", start_copy, scope="manage", what="export asked for"),
-    Screen("POST", "/console/backup", start_backup, scope="manage", what="backup asked for"),
+    Screen("POST", "/console/backup", start_backup, scope="manage", what="backup asked for", makes=True),
     Screen("GET", "/console/jobs/{job}", show_job),
     Screen("POST", "/console/jobs/{job}/cancel", cancel_job, scope="manage", what="job cancelled"),
     Screen("GET", "/console/jobs/{job}/page", show_result),
-    Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file),
+    Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file, what="file fetched"),
 )

@@ -68,6 +68,8 @@ def _terms_of(text: str) -> tuple[Population, Terms]:
     draft = draft_of(*parsed(text.encode()))
     if draft.mistakes or draft.terms is None:
         raise CampaignError(f"the draft has mistakes ({len(draft.mistakes)}); mend them under Write first")
+    if draft.terms.repeat is not None and draft.terms.repeat.is_permanent:
+        raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")
     domain = domain_of(draft.questions)
     domain.check_questionnaire()
     return Population.like_surveys(domain), draft.terms
@@ -97,7 +99,8 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
     people, epsilon = chosen(visit, kept)
     try:
         _, terms = _terms_of(kept.text)
-        found = forecasts(kept.text, people, epsilon)
+        reports = max(terms.reports_together(people), 1)
+        found = forecasts(kept.text, reports, epsilon)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     tried = jobs_of(desk.store, kept.id, kind="plan", most=1)
@@ -111,14 +114,21 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
         is_scaled="scale" in visit.query,
         scale=f"{math.log10(people):.1f}",
         sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
-        is_weak=Decimal(epsilon) > WEAK_EPSILON,
+        reports=reports,
+        lifetime=_lifetime(terms, epsilon),
+        is_weak=Decimal(_lifetime(terms, epsilon)) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
-        curve=_curve(_outlooks(kept.text, epsilon)[found[0][0]], people),
+        curve=_curve(_outlooks(kept.text, epsilon)[found[0][0]], reports),
         job=tried[0] if tried else None,
-        enough=people >= terms.min_reports,
+        enough=reports >= terms.min_reports,
         can_undo=desk.changes.before(kept.id, kept.version) is not None,
     )
+
+
+def _lifetime(terms: Terms, epsilon: str) -> str:
+    """Epsilon of all reports of one device, with this one for each."""
+    return epsilon if terms.repeat is None else f"{Decimal(epsilon) * terms.repeat.take_part:f}"
 
 
 def _curve(best: Outlook, people: int) -> list[tuple[int, float]]:
@@ -146,7 +156,8 @@ class Advised:
 
 def advised(text: str, people: int, epsilon: str) -> list[Advised]:
     """Which questions to ask in bins, by the closed form, the largest gain first."""
-    (population, _), draft = _terms_of(text), read_text(text)
+    (population, terms), draft = _terms_of(text), read_text(text)
+    people = max(terms.reports_together(people), 1)
     before = forecasts(text, people, epsilon)[0][1].pairs
     names, sizes = population.domain.names, population.domain.sizes
 
@@ -205,10 +216,7 @@ def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
         if job.state is State.DONE and job.choices == _tried(kept.text, kept.people, kept.epsilon):
             return Campaign.load(result_of(desk, job) / "campaign.json")
     population, terms = _terms_of(kept.text)
-    repeat = terms.repeat
-    if repeat is not None and repeat.is_permanent:
-        raise DomainError("a campaign in mode permanent is made with `lopub campaign make --lifetime-epsilon`, for now")
-    design = forecasts(kept.text, kept.people, kept.epsilon)[0][0]
+    design = forecasts(kept.text, max(terms.reports_together(kept.people), 1), kept.epsilon)[0][0]
     request = CampaignRequest(epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     return make_campaign(population.domain, terms, request)
 
@@ -220,7 +228,9 @@ def show_preview(desk: Desk, visit: Visit) -> Answer:
         campaign = campaign_of(desk, kept)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
-    return page(visit, "preview.html", kept=kept, campaign=campaign, title=campaign.terms.title or campaign.terms.name)
+    terms = campaign.terms
+    lifetime = _lifetime(terms, kept.epsilon)
+    return page(visit, "preview.html", kept=kept, campaign=campaign, title=terms.title or terms.name, lifetime=lifetime)
 
 
 def show_page(desk: Desk, visit: Visit) -> Answer:
@@ -254,5 +264,5 @@ SCREENS = (
     Screen("POST", "/console/drafts/{draft}/bin", bin_question, scope="manage"),
     Screen("GET", "/console/drafts/{draft}/preview", show_preview),
     Screen("GET", "/console/drafts/{draft}/page", show_page),
-    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened"),
+    Screen("POST", "/console/drafts/{draft}/open", open_draft, scope="manage", what="campaign opened", makes=True),
 )

@@ -1,6 +1,7 @@
 """What the console keeps in the store: drafts, goals, and what was done by whom."""
 
 import hashlib
+import re
 import secrets
 import time
 from dataclasses import dataclass, replace
@@ -15,7 +16,10 @@ from lopub.service.store import ReportStore
 PEOPLE, EPSILON = 5_000, "4"
 """What a new draft is planned for."""
 MOST_DRAFTS = 1000
+_ID = re.compile("[0-9a-f]{16}")
 SHOWN_ACTIONS = 200
+BY_COMMAND = "command line"
+"""Who did something without a token, on the machine itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +63,11 @@ def new_draft(store: ReportStore, text: str, *, people: int = PEOPLE, epsilon: s
 
 
 def find_draft(store: ReportStore, draft_id: str) -> KeptDraft:
-    """The draft of this id."""
-    with store.reading() as connection:
-        row = connection.execute(select(drafts).where(drafts.c.id == draft_id)).one_or_none()
+    """The draft of this id. Whatever else an address has there is not asked for: PostgreSQL takes no text with a NUL."""
+    row = None
+    if _ID.fullmatch(draft_id):
+        with store.reading() as connection:
+            row = connection.execute(select(drafts).where(drafts.c.id == draft_id)).one_or_none()
     if row is None:
         raise DomainError("there is no such draft; it may have been opened or deleted")
     return _draft(row)
@@ -90,7 +96,9 @@ def keep_text(store: ReportStore, kept: KeptDraft, text: str) -> KeptDraft | Non
 
 
 def drop_draft(store: ReportStore, draft_id: str) -> None:
-    """Forget a draft."""
+    """Forget a draft; one that is gone already stays so."""
+    if not _ID.fullmatch(draft_id):
+        return
     with store.writing() as connection:
         connection.execute(delete(drafts).where(drafts.c.id == draft_id))
 

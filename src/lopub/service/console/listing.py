@@ -6,7 +6,7 @@ from lopub.contract.schedule import day_of
 from lopub.errors import LopubError
 from lopub.service.campaigns import Entry, all_campaigns
 from lopub.service.console.desk import Answer, Desk, Screen, page
-from lopub.service.console.drafting import fields_of, in_languages, languages_in, read_text
+from lopub.service.console.drafting import in_languages, languages_in, read_text
 from lopub.service.console.keeping import KeptDraft, actions, all_drafts
 from lopub.service.console.visits import Visit
 from lopub.service.queue import jobs_of, subjects_done
@@ -57,10 +57,7 @@ def _draft(kept: KeptDraft) -> Row:
         draft = {}
     title = next(iter(in_languages(draft.get("title"), languages_in(draft)).values()), "")
     name = str(draft.get("name", ""))
-    n = len(fields_of(draft))
-    return Row(
-        id=kept.id, title=title or name or f"({n})", name=name, state="draft", closes="", address=f"/console/drafts/{kept.id}"
-    )
+    return Row(id=kept.id, title=title or name, name=name, state="draft", closes="", address=f"/console/drafts/{kept.id}")
 
 
 def show_list(desk: Desk, visit: Visit) -> Answer:

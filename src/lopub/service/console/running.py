@@ -14,6 +14,7 @@ from lopub.errors import TooFewReports
 from lopub.forecast.outlook import Outlook, outlook_of
 from lopub.pages.templating import page_language
 from lopub.service.campaigns import Entry, Tally, close_campaign, day_at, tally
+from lopub.service.console.alarming import Look
 from lopub.service.console.charts import bars
 from lopub.service.console.desk import Answer, Desk, Screen, html, page, refused, rendered, to
 from lopub.service.console.keeping import goal_of
@@ -35,11 +36,14 @@ class Watched:
     refused: Mapping[str, int]
     n_withdrawn: int
     error: float
-    """Expected, of shares, with what there is."""
+    """Expected, of shares, with what there is; of a campaign that repeats, in the last round that can be shown."""
     goal: int | None
+    """Reports that were planned for; of a campaign that repeats, those of one round."""
     goal_error: float | None
     days_left: int | None
     """Until the goal is reached at this pace."""
+    look: Look | None
+    """For fakes; None before the first one has ended."""
 
 
 @lru_cache(maxsize=64)
@@ -53,16 +57,20 @@ def watched(desk: Desk, entry: Entry) -> Watched | None:
         found = tally(desk.store, entry)
     except TooFewReports:
         return None
-    goal, at = goal_of(desk.store, entry.number), _outlook(entry.campaign)
+    terms, at = entry.campaign.terms, _outlook(entry.campaign)
+    people = goal_of(desk.store, entry.number)
+    goal = None if people is None else max(terms.reports_together(people), 1)
+    n_studied = found.n_reports if terms.repeat is None else list(found.slots.values())[-1]
     return Watched(
         n_reports=found.n_reports,
         days=tuple((str(day_at(slot)), n) for slot, n in list(found.slots.items())[-SHOWN_DAYS:]),
         refused={str(reason): n for reason, n in found.refused.items()},
         n_withdrawn=found.n_withdrawn,
-        error=at.shares_at(found.n_reports),
+        error=at.shares_at(n_studied),
         goal=goal,
         goal_error=None if goal is None else at.shares_at(goal),
-        days_left=None if goal is None else _days_left(found, goal, entry.clock()),
+        days_left=None if goal is None or terms.repeat else _days_left(found, goal, entry.clock()),
+        look=None if terms.repeat or entry.erased is not None else desk.lookout.at(desk.store, entry, found.n_reports),
     )
 
 
@@ -83,6 +91,7 @@ def _context(desk: Desk, visit: Visit, entry: Entry) -> dict[str, Any]:
         "state": state_of(entry, subjects_done(desk.store, "publish")),
         "address": f"{desk.public}/c/{campaign.id}",
         "epsilon": f"{Decimal(decimal_up(campaign.loss)).normalize():f}",
+        "lifetime": f"{Decimal(decimal_up(campaign.lifetime_loss)).normalize():f}",
     }
 
 
@@ -94,7 +103,15 @@ def show_campaign(desk: Desk, visit: Visit) -> Answer:
     found = watched(desk, entry)
     chart = "" if found is None else bars(found.days)
     return page(
-        visit, "campaign.html", **context, code=code, watched=found, chart=chart, public=desk.public, is_demo=desk.is_demo
+        visit,
+        "campaign.html",
+        **context,
+        code=code,
+        watched=found,
+        chart=chart,
+        public=desk.public,
+        sites=desk.collector.settings.embed,
+        is_demo=desk.is_demo,
     )
 
 

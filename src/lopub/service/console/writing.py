@@ -48,11 +48,11 @@ def _placed(remarks: list[Mistake] | tuple[Mistake, ...]) -> dict[str, list[str]
     for one in remarks:
         path = one.path
         place = f"q{path[2]}" if path[:2] == ("schema", "fields") and len(path) > 2 else str(path[0]) if path else ""
-        found[place if place.startswith("q") or place in _SHOWN else ""].append(one.text)
+        found[place if place.startswith("q") or place in TERMS else ""].append(one.text)
     return dict(found)
 
 
-_SHOWN = ("name", "language", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence")
+TERMS = ("name", "language", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence")
 
 
 def begin(desk: Desk, visit: Visit) -> Answer:
@@ -114,6 +114,7 @@ def _shown(desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.htm
         languages=drafting.languages_in(draft),
         questions=drafting.shown(draft),
         remarks=remarks_on(kept),
+        places=TERMS,
         form=drafting,
     )
 
@@ -188,7 +189,7 @@ def drop(desk: Desk, visit: Visit) -> Answer:
 
 
 SCREENS = (
-    Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun"),
+    Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun", makes=True),
     Screen("GET", "/console/drafts/{draft}", show_draft),
     Screen("POST", "/console/drafts/{draft}", save_draft, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/text", save_text, scope="manage"),

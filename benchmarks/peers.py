@@ -248,10 +248,10 @@ def draw() -> None:
         )
         styles = ("o-", "x:", "s--", "^--", "v--", "D--", "P-.")
         for panel, name in zip(panels[0], tables, strict=True):
-            methods = [method for method in found[name] if method != "mst"]
-            for method, style in zip(sorted(methods, key=ORDER.index), styles, strict=False):
-                points = sorted((epsilon, np.mean(values)) for epsilon, values in found[name][method].items())
-                panel.plot(*zip(*points, strict=True), style, label=method, markersize=4)
+            for number, method in enumerate(ORDER):
+                if found[name][method]:
+                    points = sorted((epsilon, np.mean(values)) for epsilon, values in found[name][method].items())
+                    panel.plot(*zip(*points, strict=True), styles[number], color=f"C{number}", label=method, markersize=4)
             if central := found[name].get("mst"):
                 panel.axhline(np.mean(central[CENTRAL]), color="gray", linewidth=1, label="mst, trusted server, epsilon 1")
             panel.set(

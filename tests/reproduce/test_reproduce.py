@@ -22,7 +22,8 @@ from lopub.cli import app
 from lopub.errors import DomainError, StoreError
 from lopub.inference.basis import Reports
 from lopub.inference.joint import avd, mutual_information
-from lopub.reproduce import QUICK, cells_of, measure, write_tables
+from lopub.pages.plots import Line
+from lopub.reproduce import QUICK, cells_of, measure, reproduction_page, write_tables
 from lopub.reproduce.baselines import LONG_RAPPOR, campaign_for, formula_bits
 from lopub.reproduce.claims import claims_csv, claims_from_csv
 from lopub.reproduce.classification import majority_rates
@@ -207,6 +208,16 @@ def test_a_picture_draws_every_method():
     drawn = picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
     assert all(text in drawn for text in ("EM_JD", "calibrated", "not private", "Random forest classification rate (Adult)"))
     assert drawn == picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
+
+
+def test_all_that_has_no_noise_is_drawn_across_the_axis(monkeypatch: pytest.MonkeyPatch):
+    """Two such rates share f = 0, which is no place on the axis."""
+    panels: dict[str, list[Line]] = {}
+    monkeypatch.setattr(reproduction_page, "lines", lambda drawn, **_: panels.update(drawn) or "")
+    figure = next(figure for figure in figures() if figure.name == "forest_adult")
+    rates = {"EM_JD": ("0.1", "0.9"), "not private": ("0",), "majority": ("0",)}
+    picture(figure, [FigureRow(x, method, "random_forest", "0.5", "0", "2") for method, own in rates.items() for x in own])
+    assert [(line.label, list(line.x)) for line in panels[""]] == [(method, [0.1, 0.9]) for method in rates]
 
 
 def committed_tables() -> dict[str, list[FigureRow]]:

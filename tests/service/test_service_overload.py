@@ -44,7 +44,7 @@ def test_three_times_what_it_can_take_leaves_it_working(tmp_path: Path):
 
 
 def peak_of(taken_at: Callable[[float], float]) -> float:
-    """The best of rising rates, each for a few seconds. One that is not reached is tried again: the machine may have been busy."""
+    """The best of rising rates, each for a few seconds. One that is missed is tried again: the machine may have been busy."""
     peak, rate, n_missed = 0.0, 100.0, 0
     while n_missed < 2:
         taken = taken_at(rate)

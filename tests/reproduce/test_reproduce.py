@@ -22,7 +22,8 @@ from lopub.cli import app
 from lopub.errors import DomainError, StoreError
 from lopub.inference.basis import Reports
 from lopub.inference.joint import avd, mutual_information
-from lopub.reproduce import QUICK, cells_of, measure, write_tables
+from lopub.pages.plots import Line
+from lopub.reproduce import QUICK, cells_of, measure, reproduction_page, write_tables
 from lopub.reproduce.baselines import LONG_RAPPOR, campaign_for, formula_bits
 from lopub.reproduce.claims import claims_csv, claims_from_csv
 from lopub.reproduce.classification import majority_rates
@@ -209,6 +210,16 @@ def test_a_picture_draws_every_method():
     assert drawn == picture(figure, [*rows, FigureRow("0", "not private", "random_forest", "0.7", "0", "2")])
 
 
+def test_all_that_has_no_noise_is_drawn_across_the_axis(monkeypatch: pytest.MonkeyPatch):
+    """Two such rates share f = 0, which is no place on the axis."""
+    panels: dict[str, list[Line]] = {}
+    monkeypatch.setattr(reproduction_page, "lines", lambda drawn, **_: panels.update(drawn) or "")
+    figure = next(figure for figure in figures() if figure.name == "forest_adult")
+    rates = {"EM_JD": ("0.1", "0.9"), "not private": ("0",), "majority": ("0",)}
+    picture(figure, [FigureRow(x, method, "random_forest", "0.5", "0", "2") for method, own in rates.items() for x in own])
+    assert [(line.label, list(line.x)) for line in panels[""]] == [(method, [0.1, 0.9]) for method in rates]
+
+
 def committed_tables() -> dict[str, list[FigureRow]]:
     folder = DOCS / "reproduction"
     paths = {figure.name: folder / f"{figure.name}.csv" for figure in figures()}
@@ -324,7 +335,7 @@ def test_pruning_on_adult_is_the_papers_when_measured_anew(tmp_path):
 
 
 def quick_run(data: Path, output: Path) -> list[str]:
-    options = ["--data", str(data), "-o", str(output), "--tables", "retail", "--quick"]
+    options = ["--data", str(data), "-o", str(output), "--quick"]
     return [sys.executable, "-m", "lopub", "reproduce", "identification", *options]
 
 
@@ -339,12 +350,12 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Pa
     _, said = run.communicate(timeout=60)
     before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert run.returncode == 130 and before
-    assert re.search(r"stopped: \d+ of 4 cells are kept in .*; run the same command to go on", said)
+    assert re.search(r"stopped: \d+ of 8 cells are kept in .*; run the same command to go on", said)
     assert not (tmp_path / "out/reproduction.md").exists()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "4 cells measured or kept" in done.stdout
+    assert done.returncode == 0 and "8 cells measured or kept" in done.stdout
     after = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
-    assert before.items() <= after.items() and len(after) == 4
+    assert before.items() <= after.items() and len(after) == 8
     assert not list(store.glob(".*.part"))
 
 

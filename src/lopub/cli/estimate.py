@@ -105,12 +105,21 @@ def summary(joint: JointDistribution) -> str:
     if fit.n_evaluations:
         parts.append(how_it_ended(fit))
     if fit.gain is not None and len(joint.names) > 1:
-        parts.append(
-            f"held-out gain over independence {fit.gain:.1f} nats"
-            if fit.gain > 0
-            else "independence would have done as well: held-out reports show no dependence"
-        )
+        parts.append(what_is_gained(fit))
     return "; ".join(parts) + "."
+
+
+def what_is_gained(fit: Fit) -> str:
+    """Whether held-out reports speak for a dependence.
+
+    >>> what_is_gained(Fit(method="shrunk", gain=0.0, strength=0.01))
+    'held-out reports of these attributes show no dependence by themselves; those of other pairs speak for some'
+    """
+    if fit.gain:
+        return f"held-out gain over independence {fit.gain:.1f} nats"
+    if fit.strength is not None and np.isfinite(fit.strength):
+        return "held-out reports of these attributes show no dependence by themselves; those of other pairs speak for some"
+    return "independence would have done as well: held-out reports show no dependence"
 
 
 def how_it_ended(fit: Fit) -> str:

@@ -15,6 +15,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique, Domain
 from lopub.errors import NeedsReports
 from lopub.inference.agreement import Agreement
+from lopub.inference.averaging import Experience
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Probabilities
 from lopub.inference.joint_bits import JointBits
@@ -115,6 +116,11 @@ class Basis(ABC):
         """Where joints are read off counts of whole views' bits: what these say."""
         form = form_of(self.campaign)
         return ViewCounts(self.counts) if form.whole_views and form.holds_all(self.campaign) else None
+
+    @cached_property
+    def experience(self) -> Experience:
+        """What its pairs teach about fits to noise like theirs."""
+        return Experience(self)
 
     # ---- marginals, each estimated once
 

@@ -12,6 +12,7 @@ from lopub.contract.domain import Clique
 from lopub.contract.texts import changed_fields
 from lopub.errors import DomainError, checks_options
 from lopub.inference import em as expectation
+from lopub.inference.averaging import Each
 from lopub.inference.basis import Basis
 from lopub.inference.evidence import Evidence
 from lopub.inference.joint import Fit, JointDistribution, Probabilities
@@ -32,6 +33,10 @@ class Estimator(ABC):
     @abstractmethod
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The joint of the clique. clique: positions in the domain, ascending."""
+
+    def prepare(self, basis: Basis, each: Each) -> None:
+        """What has to be known once before the first estimate. each: `map`, or the same on several cores."""
+        return
 
     def information(self, basis: Basis, clique: Clique, joint: Probabilities) -> Probabilities | None:
         """About the cells of its joint, from which all their errors follow; None where it has none."""
@@ -125,6 +130,10 @@ class Shrunk(Estimator):
 
     name: ClassVar[str] = "shrunk"
 
+    def prepare(self, basis: Basis, each: Each) -> None:
+        if basis.reader.averages and basis.has_reports:
+            basis.experience.learn(each)
+
     def __call__(self, basis: Basis, clique: Clique, /) -> JointDistribution:
         """The shrunk joint; of a single attribute, its marginal."""
         if len(clique) == 1:
@@ -133,7 +142,10 @@ class Shrunk(Estimator):
         marginals = [basis.marginal(position) for position in clique]
         evidence = basis.summary(clique)
         about_dependence = evidence.covering(2)
-        result = shrunk(about_dependence, marginals, basis.independent(clique), basis.agreement.mask(clique))
+        if basis.reader.averages:
+            result = basis.experience.shrunk(clique)
+        else:
+            result = shrunk(about_dependence, marginals, basis.independent(clique), basis.agreement.mask(clique))
         fit = Fit(
             method=self.name,
             n_reports=evidence.n_reports,

@@ -58,6 +58,8 @@ class Reader(ABC):
     known: ClassVar[dict[str, "Reader"]] = {}
     prefers_counts: ClassVar[bool] = False
     """Whether what reports say of attributes and pairs is read off their counts."""
+    averages: ClassVar[bool] = False
+    """Whether `shrunk` averages over strengths, with weights that all pairs teach together."""
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -298,6 +300,7 @@ class AttributeReader(Reader):
     """Given the record, the bits of different attributes are independent."""
 
     form: ClassVar[str] = ATTRIBUTE_BITS
+    averages: ClassVar[bool] = True
 
     def parts(self, reports: "Reports", clique: Clique) -> Iterator[Part]:
         return _factorised(reports, clique)

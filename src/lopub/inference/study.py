@@ -237,6 +237,7 @@ class Study(Asking, Shown):
             if self.n_covering((position,)):
                 self.marginal(position)  # estimated here, once, before the threads ask for it
         with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+            estimator.prepare(self._basis, pool.map)
             for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)
                 told(doing, len(found), len(cliques))

@@ -38,6 +38,8 @@ MOST_POINTS = 2000
 MARKERS = "osD^v<>PX*"
 MOST_RATIO = 11.0
 """Of the largest place on an axis to the least, beyond which it is logarithmic."""
+MOST_DOWN = 0.7
+"""Share of a value by which its bar may go down on a logarithmic scale."""
 
 
 @contextmanager
@@ -152,7 +154,7 @@ def lines(
         first = None
         for number, (name, drawn) in enumerate(panels.items(), start=1):
             first = axes = figure.add_subplot(1, len(panels), number, sharey=first)
-            _draw_lines(axes, drawn)
+            _draw_lines(axes, drawn, logarithmic)
             axes.set(xlabel=x_label, ylabel=y_label, title=f"{title}{': ' if name else ''}{name}")
             axes.title.set_size(9)
             axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -165,15 +167,17 @@ def lines(
         return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
 
 
-def _draw_lines(axes: Any, drawn: Sequence[Line]) -> None:
+def _draw_lines(axes: Any, drawn: Sequence[Line], logarithmic: bool) -> None:
+    """On a logarithmic scale a bar ends above zero, which is not on it."""
     places = sorted({x for line in drawn for x in line.x})
     wide = len(places) > 1 and places[0] > 0 and places[-1] / places[0] > MOST_RATIO
     for number, line in enumerate(drawn):
         shift = BESIDE * (number - (len(drawn) - 1) / 2)
         factor, offset = ((places[-1] / places[0]) ** shift, 0.0) if wide else (1.0, shift * (places[-1] - places[0]))
         style = {"color": "#8a8f98"} if line.faint else {"color": f"C{number % 10}"}
+        down = [min(bar, MOST_DOWN * y) if logarithmic else bar for bar, y in zip(line.spreads, line.y, strict=True)]
         axes.errorbar(
-            [x * factor + offset for x in line.x], line.y, yerr=line.spreads, label=line.label, capsize=2,
+            [x * factor + offset for x in line.x], line.y, yerr=[down, line.spreads], label=line.label, capsize=2,
             marker=MARKERS[number % len(MARKERS)], linestyle=DASHES[number % len(DASHES)], linewidth=1.2, markersize=4, **style,
         )  # fmt: skip
     if wide:

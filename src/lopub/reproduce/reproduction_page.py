@@ -39,8 +39,9 @@ QUICK_NOTE = """
 """
 MIXED = "mixed"
 MIXED_NOTE = """
-> **Of more than one run**: all that is new here was measured after the rest and added, on a machine that was busy with other
-> work. Of times, compare only those of one table and one estimator. Of NLTCS only joints, without `shrunk`, and pruning were run.
+> **Of more than one run**: NLTCS was measured after the rest, on a machine that was busy with other work, and without `shrunk`
+> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`) is of earlier versions.
+> Of times, compare only those of one table and one estimator.
 """
 NOTES = {QUICK.name: QUICK_NOTE, MIXED: MIXED_NOTE}
 """What a page says above everything else, by the scale of its run; nothing of a full one in one piece."""
@@ -185,8 +186,8 @@ def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
     the rest. What has one place only, such as a rate without privacy, is drawn across."""
     own = [row for row in rows if row.value == figure.values[0]]
     loops = [row for row in rows if row.value == "loop_seconds"]
-    axis = sorted({float(row.x) for row in own if _is_number(row.x) and not _is_level(row, own)})
-    drawn = {method: _line(method, list(points), axis, own) for method, points in _by_method(own).items()}
+    axis = sorted({float(row.x) for row in own if _is_number(row.x) and not _is_level(row)})
+    drawn = {method: _line(method, list(points), axis) for method, points in _by_method(own).items()}
     beside = [method for method in drawn if method.startswith(("planned", "trusted"))]
     panels = (
         {"mechanisms": [line for method, line in drawn.items() if method not in beside]} if beside else {"": list(drawn.values())}
@@ -195,7 +196,7 @@ def picture(figure: Figure, rows: Sequence[FigureRow]) -> str:
         panels["planned, and a trusted server"] = [drawn[method] for method in beside]
     if loops:
         panels = {"compiled": list(drawn.values())}
-        panels["plain loops"] = [_line(method, list(points), axis, loops) for method, points in _by_method(loops).items()]
+        panels["plain loops"] = [_line(method, list(points), axis) for method, points in _by_method(loops).items()]
     return lines(
         panels,
         title=figure.title,
@@ -217,9 +218,9 @@ def _by_method(rows: Sequence[FigureRow]) -> Mapping[str, list[FigureRow]]:
     return found
 
 
-def _line(label: str, points: list[FigureRow], axis: list[float], every: Sequence[FigureRow]) -> Line:
+def _line(label: str, points: list[FigureRow], axis: list[float]) -> Line:
     faint = label in OUR_METHODS[-1:] or "product" in label
-    if len(points) == 1 and _is_level(points[0], every) and axis:
+    if len(points) == 1 and _is_level(points[0]) and axis:
         y, spread = float(points[0].mean), float(points[0].spread)
         return Line(label, [axis[0], axis[-1]], [y, y], [spread, spread], faint=True)
     return Line(
@@ -227,11 +228,9 @@ def _line(label: str, points: list[FigureRow], axis: list[float], every: Sequenc
     )
 
 
-def _is_level(row: FigureRow, every: Sequence[FigureRow]) -> bool:
-    """Whether nothing else was measured at this place of the axis."""
-    return not _is_number(row.x) or (
-        len({other.x for other in every}) > 1 and all(other.method == row.method for other in every if other.x == row.x)
-    )
+def _is_level(row: FigureRow) -> bool:
+    """Whether it is of no place on the axis: without privacy, or without noise."""
+    return not _is_number(row.x) or float(row.x) == 0
 
 
 def _is_number(text: str) -> bool:

@@ -4,6 +4,7 @@ import threading
 
 from lopub.errors import DomainError, LopubError
 from lopub.service.campaigns import Entry
+from lopub.service.console.asking import askables
 from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
@@ -44,7 +45,8 @@ def show_read(desk: Desk, visit: Visit) -> Answer:
                 answer = open_study(result_of(desk, job) / "publication").probability(asked)
         except LopubError as error:
             problem = str(error)
-    return page(visit, "read.html", entry=entry, job=job, asked=asked, answer=answer, problem=problem)
+    names = askables(entry.campaign.domain)
+    return page(visit, "read.html", entry=entry, job=job, names=names, asked=asked, answer=answer, problem=problem)
 
 
 def show_result(desk: Desk, visit: Visit) -> Answer:

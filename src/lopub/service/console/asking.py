@@ -1,0 +1,43 @@
+"""What can be asked of a publication: every name and every answer exactly as they are typed."""
+
+from dataclasses import dataclass
+
+from lopub.contract.attribute import Attribute, Boolean, IntegerRange
+from lopub.contract.domain import Domain
+from lopub.inference.expressions import written
+
+MOST_SHOWN = 12
+"""Answers of one question; a long list is cut."""
+
+
+@dataclass(frozen=True)
+class Askable:
+    """A name to ask with, and what it can be compared with."""
+
+    name: str
+    values: tuple[str, ...]
+    is_cut: bool
+    """Whether there are more answers than these."""
+
+    @property
+    def example(self) -> str:
+        return f"{self.name} == {self.values[0]}"
+
+
+def askables(domain: Domain) -> list[Askable]:
+    """Every question of a domain, as it is asked for."""
+    return [_askable(attribute) for attribute in domain.attributes]
+
+
+def _askable(attribute: Attribute) -> Askable:
+    values = tuple(_value(attribute, text) for text in attribute.texts[:MOST_SHOWN])
+    return Askable(written(attribute.name), values, attribute.size > MOST_SHOWN)
+
+
+def _value(attribute: Attribute, text: str) -> str:
+    if not text:
+        return "null"
+    if isinstance(attribute, Boolean | IntegerRange) and text in attribute.answer_texts:
+        return text
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

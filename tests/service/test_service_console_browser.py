@@ -252,6 +252,34 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         walk.was_quiet()
 
 
+SLOW_SAVING = """
+const send = XMLHttpRequest.prototype.send;
+XMLHttpRequest.prototype.send = function (...body) { setTimeout(() => send.apply(this, body), 700); };
+const note = (what) => sessionStorage.setItem("order", `${sessionStorage.getItem("order") ?? ""} ${what}`);
+addEventListener("htmx:beforeSend", () => note("saving"));
+addEventListener("htmx:afterRequest", ({ detail }) => detail.xhr.status && note("saved"));
+addEventListener("pagehide", () => note("left"));
+"""
+
+
+def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(browser: Any, tmp_path: Path):
+    with running_console(f"sqlite:///{tmp_path}/lopub.db", tmp_path) as console:
+        walk = Walk(browser, console, "desk")
+        browser.get(f"{console.home}/console/sign-in")
+        walk.press(console.token)
+        walk.choose("button.main", "Campaigns")
+        walk.choose("button[value=blank]", "draft")
+        browser.execute_script(f"window.before = true; {SLOW_SAVING}")
+        walk.write("#title-en", "Typed and pressed at once")
+        browser.find_element("css selector", "button[value='add:boolean']").click()
+        walk.until("return !window.before && document.readyState === 'complete'")
+        walk.check("Typed and pressed at once")
+        assert browser.find_element("id", "q1-name").get_attribute("value") == "question-2"
+        order = browser.execute_script("return sessionStorage.getItem('order')").split()
+        assert order[0] == "saving" and order.count("saving") == order.count("saved") and order[-2:] == ["saved", "left"]
+        walk.was_quiet()
+
+
 @pytest.mark.skipif(not FULL, reason="needs LOPUB_FULL=1: takes half a minute")
 @pytest.mark.parametrize("size", sorted(SIZES))
 def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path: Path, size: str):

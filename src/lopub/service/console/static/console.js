@@ -6,6 +6,26 @@
   addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => under_way.delete(xhr));
   addEventListener("beforeunload", () => under_way.forEach((xhr) => (xhr.onabort = xhr.onerror = null)));
 }
+// A button of a draft that is pressed while what was typed is being saved waits for that, and nothing more is saved behind it:
+// otherwise the two would meet, and somebody alone would be told of two versions.
+{
+  let is_saving = false;
+  let is_leaving = false;
+  let pressed = null;
+  const of_draft = (act) => (event) => event.target.id === "draft" && act(event);
+  addEventListener("htmx:beforeRequest", of_draft((event) => is_leaving && event.preventDefault()));
+  addEventListener("htmx:beforeSend", of_draft(() => (is_saving = true)));
+  addEventListener("htmx:afterRequest", of_draft(({ target }) => {
+    is_saving = false;
+    if (is_leaving) target.requestSubmit(pressed?.isConnected ? pressed : null);
+  }));
+  addEventListener("submit", of_draft((event) => {
+    is_leaving = true;
+    pressed = event.submitter;
+    if (is_saving) event.preventDefault();
+  }));
+  addEventListener("pageshow", () => (is_leaving = false));
+}
 // Bars that can be read off one by one: what the table beside them says, in place of those that the server drew.
 if (globalThis.echarts) {
   let drawn = [];

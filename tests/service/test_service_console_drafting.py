@@ -95,6 +95,15 @@ def test_every_kind_of_question_comes_back_from_its_form(field: Object):
     assert meaning(edited(draft, form_of(draft))) == meaning(draft)
 
 
+@pytest.mark.parametrize(("typed", "meant"), [("yes", True), ("No", False), ("TRUE", True), ("nein", False), ("maybe", "maybe")])
+def test_a_rule_on_yes_or_no_takes_these_words(typed: str, meant: bool | str):
+    first: Object = {"name": "first", "type": "boolean", "question": "One?"}
+    second: Object = {"name": "second", "type": "boolean", "question": "Two?", "onlyIf": {"field": "first", "equals": True}}
+    draft: Object = {"name": "x", "schema": {"fields": [first, second]}}
+    found = fields_of(edited(draft, form_of(draft) | {"q1.rule.value": typed}))[1]
+    assert found["onlyIf"] == {"field": "first", "equals": meant}
+
+
 def test_what_no_control_shows_stays():
     draft: Object = EXAMPLE | {"translations": {"de": {"labels": {"job": {"true": "ja", "false": "nein"}}}}}
     assert meaning(edited(draft, form_of(draft))) == meaning(draft)

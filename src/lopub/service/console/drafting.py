@@ -14,6 +14,8 @@ PERIODS = ("year", "quarter", "month", "week", "monthOfYear", "weekday", "hour")
 COMPARISONS = ("equals", "oneOf", "atLeast", "atMost", "above", "below", "includes")
 OPEN = ("", "below", "above", "both")
 MOST_QUESTIONS = 200
+_TRUTHS: dict[str, bool] = {"true": True, "yes": True, "ja": True, "false": False, "no": False, "nein": False}
+"""How people write the answers to a yes-or-no question."""
 _TERM_TEXTS = ("title", "description", "consent")
 _NEW: dict[str, Object] = {
     "string": {"categories": ["yes", "no"], "other": True},
@@ -343,8 +345,8 @@ def _condition(part: _Part, kinds: Mapping[str, str]) -> Maybe:
 
 def _value(text: str, kind: str) -> Json:
     """What an answer of a kind is compared with."""
-    if kind == "boolean" and text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if kind == "boolean":
+        return _TRUTHS.get(text.lower(), text)
     return _integer(text) if kind == "integer" else text
 
 

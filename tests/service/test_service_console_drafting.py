@@ -4,9 +4,12 @@ import hashlib
 import json
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+import people
 from lopub.collection.catalogue import ALUMNI
 from lopub.contract.schedule import Repeat, Schedule, day_of
 from lopub.contract.terms import Terms
@@ -18,8 +21,10 @@ from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.forecast.shorthand import Object
 from lopub.jobs import demo
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, tally
+from lopub.service.collector import Collector
 from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.changes import MOST_DRAFTS, Changes
+from lopub.service.console.desk import Desk
 from lopub.service.console.drafting import (
     KINDS,
     aligned,
@@ -38,6 +43,8 @@ from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new
 from lopub.service.console.listing import state_of
 from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, FreshThings
 from lopub.service.console.qr import qr_modules, qr_svg
+from lopub.service.console.running import answer
+from lopub.service.console.visits import Visit
 from lopub.service.database import store_at
 from lopub.service.queue import State, jobs_of
 
@@ -311,4 +318,18 @@ def test_a_demo_has_a_campaign_in_every_state(tmp_path: Path, monkeypatch: pytes
     assert (job.kind, job.state) == ("publish", State.WAITING)
     (entry,) = (one for one in all_campaigns(store) if one.campaign.terms.name == "alumni")
     assert len(tally(store, entry).slots) == demo.DAYS
+    store.close()
+
+
+@pytest.mark.parametrize("typed", ["abc", "-5", "0", "", "2.5", "100001"])
+def test_only_a_number_of_made_up_people_answers(tmp_path: Path, typed: str):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    campaign = people.campaign("demo")
+    open_campaign(store, campaign)
+    desk = Desk(collector=cast(Collector, SimpleNamespace(store=store)), home=tmp_path, public="", is_demo=True)
+    told = answer(desk, Visit(at={"id": campaign.id}, query={}, form={"people": typed}))
+    assert told.status_code == 400 and b"a whole number from 1 to 100,000" in told.body
+    assert jobs_of(store) == []
+    assert answer(desk, Visit(at={"id": campaign.id}, query={}, form={"people": "7"})).status_code == 303
+    assert [job.choices["people"] for job in jobs_of(store)] == [7]
     store.close()

@@ -150,7 +150,10 @@ def answer(desk: Desk, visit: Visit) -> Answer:
     back = f"/console/campaigns/{entry.campaign.id}"
     if not desk.is_demo:
         return refused(visit, "only in a demo do made-up people answer", status=403, back=back)
-    choices = {"people": min(max(visit.number("people", 1), 1), MOST_MADE_UP), "seed": secrets.randbelow(2**31)}
+    people = visit.number("people", 0)
+    if not 1 <= people <= MOST_MADE_UP:
+        return refused(visit, f"say how many people answer: a whole number from 1 to {MOST_MADE_UP:,}", back=back)
+    choices = {"people": people, "seed": secrets.randbelow(2**31)}
     return to(f"/console/jobs/{ask(desk.store, 'answer', entry.campaign.id, choices).number}")
 
 

@@ -494,6 +494,14 @@ def test_a_removed_question_comes_back(console: Console):
     assert form_on(console, address)["q0.name"] == before["q0.name"]
 
 
+def test_a_draft_goes_only_where_somebody_says_that_it_is_meant(console: Console):
+    address = begun(console)
+    assert console.do(f"{address}/drop").status == 400
+    assert 'name="sure" value="1" required' in console.get(address)
+    assert console.do(f"{address}/drop", {"sure": "1"}).status == 303
+    assert console.ask("GET", address).status == 404
+
+
 # ---- numbers
 
 

@@ -183,8 +183,11 @@ def undo(desk: Desk, visit: Visit) -> Answer:
 
 
 def drop(desk: Desk, visit: Visit) -> Answer:
-    """Delete a draft."""
-    drop_draft(desk.store, find_draft(desk.store, visit.at["draft"]).id)
+    """Delete a draft, which cannot be undone: so somebody says that it is meant."""
+    kept = find_draft(desk.store, visit.at["draft"])
+    if "sure" not in visit.form:
+        return refused(visit, "the draft stays: tick that it is to be deleted for good", back=f"/console/drafts/{kept.id}")
+    drop_draft(desk.store, kept.id)
     return to("/console")
 
 

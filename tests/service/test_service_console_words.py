@@ -117,6 +117,13 @@ def test_names_and_figures_stay_in_their_places():
     )
 
 
+def test_a_draft_without_questions_is_told_so_in_plain_words():
+    read = draft_of(*parsed(b'{"name": "x", "language": "en", "schema": {"fields": []}}'))
+    (mistake,) = read.mistakes
+    assert told(mistake.text, "en") == "add at least one question"
+    assert told(mistake.text, "de") == "fügen Sie mindestens eine Frage hinzu"
+
+
 def test_advice_on_a_plan_is_told_as_a_whole():
     binned = "age in 12 answers instead of 121 lowers the expected error of pairs from 0.412 to 0.301; about 10 of its answers"
     german = told(f"{binned} would become one and could no longer be told apart", "de")

@@ -1,4 +1,5 @@
-"""Sentences in the reader's language that other packages and workers say in English, with names and figures in them."""
+"""Sentences in the reader's language that other packages and workers say in English, with names and figures in them. English
+itself has a few: what is said in a programmer's words."""
 
 import json
 import re
@@ -17,28 +18,24 @@ _FIGURE = re.compile(r"\d[\d,]*(\.\d+)?")
 
 @cache
 def sayings(language: str) -> dict[str, str]:
-    """English -> another language; empty for English."""
-    if language == "en":
-        return {}
+    """What is said -> the same in a language."""
     found: dict[str, str] = json.loads((WORDS / f"said.{language}.json").read_text(encoding="utf-8"))
     return found
 
 
 @cache
 def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """The longest sentences first, so that one that is a part of another is tried after it."""
-    known = sorted(sayings(language).items(), key=lambda one: -len(one[0]))
+    """Those with the most words of their own first, so that one that is a part of another is tried after it."""
+    known = sorted(sayings(language).items(), key=lambda one: -len(one[0].replace(BLANK, "")))
     return [(re.compile("(.+?)".join(map(re.escape, text.split(BLANK))), re.DOTALL), other) for text, other in known]
 
 
 def told(text: str, language: str) -> str | None:
-    """A sentence in a language; None where it is not known in it."""
-    if language == "en":
-        return text
+    """A sentence in a language; None where it is not known in it. Every sentence is known in English."""
     for pattern, other in _patterns(language):
         if found := pattern.fullmatch(text):
             return other.format(*(_blank(one, language) for one in found.groups()))
-    return None
+    return text if language == "en" else None
 
 
 def _blank(text: str, language: str) -> str:

@@ -26,6 +26,7 @@ from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
 from lopub.service.console.keeping import actions
+from lopub.service.console.visits import place_within
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import State, ask, claim, end, find_job
@@ -92,12 +93,37 @@ def test_a_stranger_is_shown_where_to_sign_in_and_nothing_else(stranger: Console
     for method, path, scope in addresses():
         if scope:
             answer = stranger.ask(method, path)
-            assert (answer.status, answer.headers["location"], answer.body) == (303, "/console/sign-in", b""), path
+            back = f"?{urlencode({'back': path})}" if method == "GET" and path != "/console" else ""
+            assert (answer.status, answer.headers["location"], answer.body) == (303, f"/console/sign-in{back}", b""), path
 
 
 def test_a_part_of_a_page_sends_a_stranger_to_sign_in_as_a_whole(stranger: Console):
     answer = stranger.ask("GET", "/console/jobs/1", HX_Request="true")
     assert (answer.status, answer.headers["hx-redirect"], answer.body) == (204, "/console/sign-in", b"")
+
+
+def test_who_signs_in_is_led_back_to_where_they_were(stranger: Console):
+    address = stranger.ask("GET", "/console?q=a%20b&state=open").headers["location"]
+    form = re.search(r'name="back" value="([^"]+)"', stranger.get(address).partition('action="/console/sign-in"')[2])
+    assert form and html.unescape(form[1]) == "/console?q=a%20b&state=open"
+    part = {"HX_Request": "true", "HX_Current_URL": f"{stranger.home}/console/jobs/1#lines"}
+    assert stranger.ask("GET", "/console/jobs/1", **part).headers["hx-redirect"] == "/console/sign-in?back=%2Fconsole%2Fjobs%2F1"
+    told = stranger.post("/console/sign-in", {"token": "wrong", "back": "/console/log"})
+    assert told.status == 403 and b'name="back" value="/console/log"' in told.body
+    answer = stranger.post("/console/sign-in", {"token": stranger.token, "back": "/console/log"})
+    assert (answer.status, answer.headers["location"]) == (303, "/console/log")
+
+
+ELSEWHERE = [
+    "https://example.org", "//example.org", "/\\example.org", "/console//example.org", "/console/../metrics", "/consoles",
+    "/metrics", "/console@example.org", "javascript:alert(1)", "/console/a\r\nSet-Cookie: a=b", "/console?a=b\n",
+    "/console/log#x", "/console/ä", "", " /console/log", "/console/%2e%2e/metrics", f"/console?q={'a' * 2000}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("back", ELSEWHERE)
+def test_nobody_is_led_out_of_the_console(back: str):
+    assert place_within(back) == "/console"
 
 
 def test_a_token_that_reads_does_not_manage(reader: Console):

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -20,7 +20,7 @@ from lopub.service.console import ending, foreseeing, listing, publishing, runni
 from lopub.service.console.desk import HERE, Desk, Screen, refused, to, words_in
 from lopub.service.console.gate import COOKIE, Session
 from lopub.service.console.keeping import record
-from lopub.service.console.visits import Visit, form_of, languages_of
+from lopub.service.console.visits import Visit, form_of, languages_of, place_of, place_within
 from lopub.service.logs import log
 from lopub.service.metrics import CONTENT_TYPE
 from lopub.service.problems import Problem, problem_of
@@ -142,7 +142,9 @@ def _at_hand(desk: Desk, screen: Screen, visit: Visit, session: Session) -> Resp
 
 def _sign_in(visit: Visit) -> Response:
     """Where somebody unknown has to go; htmx would put that page into this one, unless it is told otherwise."""
-    return Response(status_code=204, headers={"HX-Redirect": "/console/sign-in"}) if visit.is_part else to("/console/sign-in")
+    place = place_within(visit.place)
+    address = "/console/sign-in" + ("" if place == "/console" else f"?{urlencode({'back': place})}")
+    return Response(status_code=204, headers={"HX-Redirect": address}) if visit.is_part else to(address)
 
 
 def _shown(desk: Desk, screen: Screen, visit: Visit) -> Response:
@@ -160,6 +162,7 @@ def _visit(request: Request) -> Visit:
         at={name: str(value) for name, value in request.path_params.items()},
         query=dict(request.query_params),
         languages=languages_of(request),
+        place=place_of(request),
         is_part=request.headers.get("hx-request") == "true",
         cookie=request.cookies.get(COOKIE, ""),
         is_secure=request.headers.get("x-forwarded-proto") == "https",

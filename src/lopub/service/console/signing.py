@@ -6,7 +6,7 @@ from lopub.pages.templating import LANGUAGES
 from lopub.service.console.desk import Answer, Desk, Screen, page, to
 from lopub.service.console.gate import COOKIE, LIFE_SECONDS
 from lopub.service.console.keeping import record
-from lopub.service.console.visits import LANGUAGE_COOKIE, Visit
+from lopub.service.console.visits import LANGUAGE_COOKIE, Visit, place_within
 from lopub.service.tokens import grant_of
 
 YEAR = 31_536_000
@@ -14,24 +14,28 @@ YEAR = 31_536_000
 
 def show_sign_in(desk: Desk, visit: Visit) -> Answer:
     """Where a token is asked for."""
-    return page(visit, "sign_in.html", problem="", is_demo=desk.is_demo)
+    return _asked(desk, visit, visit.query.get("back", ""))
 
 
 def sign_in(desk: Desk, visit: Visit) -> Answer:
-    """Let in whoever brings a token that is known and not expired."""
+    """Let in whoever brings a token that is known and not expired, and lead back to where they were."""
+    back = place_within(visit.form.get("back", ""))
     if not desk.gate.may_try():
-        return page(visit, "sign_in.html", status=429, problem="often", is_demo=desk.is_demo)
+        return _asked(desk, visit, back, status=429, problem="often")
     token = visit.form.get("token", "").strip()
     grant = grant_of(desk.store, token)
     if grant is None or grant.expired:
         desk.gate.failed()
         record(desk.store, "", "sign-in refused")
-        problem = "expired" if grant else "unknown"
-        return page(visit, "sign_in.html", status=403, problem=problem, is_demo=desk.is_demo)
+        return _asked(desk, visit, back, status=403, problem="expired" if grant else "unknown")
     record(desk.store, grant.name, "sign-in")
-    answer = to("/console")
+    answer = to(back)
     _set(answer, COOKIE, desk.gate.enter(token), LIFE_SECONDS, secure=visit.is_secure)
     return answer
+
+
+def _asked(desk: Desk, visit: Visit, back: str, *, status: int = 200, problem: str = "") -> Answer:
+    return page(visit, "sign_in.html", status=status, problem=problem, is_demo=desk.is_demo, back=place_within(back))
 
 
 def sign_out(desk: Desk, visit: Visit) -> Answer:

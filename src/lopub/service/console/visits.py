@@ -17,6 +17,8 @@ from lopub.service.tokens import Grant
 LONGEST_FORM = 2 * 2**20
 MOST_FIELDS = 20_000
 LANGUAGE_COOKIE = "lopub_language"
+_PLACE = re.compile(r"/console(/[A-Za-z0-9_.-]+)*(\?[A-Za-z0-9_.~%&=+-]*)?")
+LONGEST_PLACE = 2000
 _TAG = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
 
 
@@ -42,6 +44,8 @@ class Visit:
     languages: tuple[str, ...] = ()
     is_part: bool = False
     """Whether htmx asks for a part of a page."""
+    place: str = ""
+    """The address of the page that is looked at, to come back to; empty where there is none."""
     cookie: str = ""
     """Of the session."""
     is_secure: bool = False
@@ -66,6 +70,22 @@ class Visit:
         if not (text.isascii() and text.isdigit() and len(text) < 10):
             raise DomainError("there is nothing at this address")
         return int(text)
+
+
+def place_within(text: str) -> str:
+    """An address as it is where it lies within the console, and otherwise the console's first page: whoever makes a link must not
+    be able to send people elsewhere."""
+    is_place = len(text) <= LONGEST_PLACE and _PLACE.fullmatch(text) and ".." not in text.partition("?")[0]
+    return text if is_place else "/console"
+
+
+def place_of(request: Request) -> str:
+    """The page that somebody looks at: the one that is asked for, or that which asks for a part."""
+    if request.headers.get("hx-request") == "true":
+        _, _, address = request.headers.get("hx-current-url", "").partition("://")
+        return "/" + address.partition("/")[2].partition("#")[0]
+    path, query = str(request.scope["path"]), request.scope["query_string"].decode("latin-1")
+    return "" if request.method != "GET" else f"{path}?{query}" if query else path
 
 
 def languages_of(request: Request) -> tuple[str, ...]:

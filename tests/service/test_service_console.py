@@ -749,3 +749,11 @@ def test_the_console_speaks_the_readers_language(console: Console):
     assert '<html lang="de">' in console.get("/console", Accept_Language="de-AT,en;q=0.5")
     assert "Erhebungen" in console.get("/console", Accept_Language="de")
     assert "Campaigns" in console.get("/console", Accept_Language="fr")
+
+
+def test_another_language_is_chosen_where_one_is(console: Console):
+    address = f"{begun(console)}/plan"
+    form = re.search(r'action="/console/language"><input type="hidden" name="back" value="([^"]+)"', console.get(address))
+    assert form and form[1] == address
+    assert console.post("/console/language", {"language": "de", "back": address}).headers["location"] == address
+    assert console.post("/console/language", {"language": "de", "back": "//example.org"}).headers["location"] == "/console"

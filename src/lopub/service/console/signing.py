@@ -47,8 +47,8 @@ def sign_out(desk: Desk, visit: Visit) -> Answer:
 
 
 def choose_language(desk: Desk, visit: Visit) -> Answer:
-    """Keep the language that a reader wants."""
-    answer = to("/console")
+    """Keep the language that a reader wants, and show the same page in it."""
+    answer = to(place_within(visit.form.get("back", "")))
     wanted = visit.form.get("language", "")
     if wanted in LANGUAGES:
         _set(answer, LANGUAGE_COOKIE, wanted, YEAR, secure=visit.is_secure)

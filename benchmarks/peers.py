@@ -44,6 +44,8 @@ TABLES, EPSILONS = ("adult", "retail", "nltcs", "tpce"), (1.0, 2.0, 4.0, 8.0)
 ELSEWHERE = ("rs+fd", "smp", "mbi", "mst")
 ONCE = ("mbi", "mst")
 """With one seed: they take minutes."""
+ORDER = ("lopub", "independent", "pairs", "rs+fd", "smp", "mbi", "one question")
+"""In which they are drawn, so that each has one colour."""
 CENTRAL = 1.0
 ONE_QUESTION = {"mechanism": "subset", "view": Sample(1)}
 N_ROUNDS = 10
@@ -244,12 +246,12 @@ def draw() -> None:
         figure, panels = plt.subplots(
             1, len(tables), figsize=(2.6 * len(tables), 2.9), layout="constrained", sharey=True, squeeze=False
         )
-        styles = ("o-", "x:", "s--", "^--", "v--", "D--")
+        styles = ("o-", "x:", "s--", "^--", "v--", "D--", "P-.")
         for panel, name in zip(panels[0], tables, strict=True):
-            methods = [method for method in found[name] if method != "mst"]
-            for method, style in zip(methods, styles, strict=False):
-                points = sorted((epsilon, np.mean(values)) for epsilon, values in found[name][method].items())
-                panel.plot(*zip(*points, strict=True), style, label=method, markersize=4)
+            for number, method in enumerate(ORDER):
+                if found[name][method]:
+                    points = sorted((epsilon, np.mean(values)) for epsilon, values in found[name][method].items())
+                    panel.plot(*zip(*points, strict=True), styles[number], color=f"C{number}", label=method, markersize=4)
             if central := found[name].get("mst"):
                 panel.axhline(np.mean(central[CENTRAL]), color="gray", linewidth=1, label="mst, trusted server, epsilon 1")
             panel.set(

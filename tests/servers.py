@@ -72,7 +72,7 @@ class Running:
             return self.ask("GET", "/ready").status == 200
         return False
 
-    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 10) -> int:
+    def stop(self, number: int = signal.SIGTERM, *, seconds: float = 60) -> int:
         """Send a signal; the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)

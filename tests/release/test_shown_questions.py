@@ -60,7 +60,7 @@ def question(*ends: tuple[float, float] | None) -> QuestionShown:
         low, high = own or (None, None)
         middle = 0.5 if own is None else sum(own) / 2
         answers.append(AnswerShown(f"a{place}", "en", "", place < len(ends) - 1, middle, low, high, middle, None))
-    return QuestionShown("q", "q", "en", "q", "en", "bars", False, "", 10, tuple(answers), (), False)
+    return QuestionShown("q", "q", "en", "q", "en", "bars", False, "", 10, 10, tuple(answers), (), False)
 
 
 @pytest.mark.parametrize(

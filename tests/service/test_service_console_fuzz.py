@@ -69,6 +69,7 @@ def test_the_console_answers_whatever_it_is_sent(database: str, tmp_path: Path):
     with running_console(database, tmp_path) as console:
         for path in ("/console/drafts/%00", "/console/drafts/%00/plan", "/console/jobs/%00", "/console/campaigns/%00", "/%00"):
             assert console.ask("GET", path).status == 404, path
+        assert console.do("/console/drafts/%00/drop").status == 404
         campaign = send(console, "known", 3, min_reports=1).rpartition("/")[2]
         draft = begun(console).rpartition("/")[2]
         known = f'[parameters]\n"path.id" = "{campaign}"\n"path.draft" = "{draft}"\n"path.job" = "1"\n'

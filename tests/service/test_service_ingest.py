@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy
 
 import people
+from load import in_time
 from lopub import Campaign
 from lopub.contract.report import base64url, framed
 from lopub.service.campaigns import close_campaign, find_campaign, open_campaign, tally
@@ -190,7 +191,7 @@ def test_another_method_is_refused(small: Running):
     assert answer.headers["allow"] == "POST"
 
 
-def raw(collector: Running, data: bytes, *, seconds: float = 8) -> bytes:
+def raw(collector: Running, data: bytes, *, seconds: float = 60) -> bytes:
     """Everything that comes back until the collector hangs up."""
     with socket.create_connection(("127.0.0.1", collector.port), timeout=seconds) as connection:
         connection.sendall(data)
@@ -207,7 +208,7 @@ def test_a_slow_body_is_refused_and_hung_up_on(small: Running):
     assert answer.startswith(b"HTTP/1.1 408")
     assert b"urn:lopub:problem:slow-body" in answer
     assert b"the body did not arrive within 1 seconds" in answer
-    assert time.monotonic() - started < 3
+    assert in_time(time.monotonic() - started, 3)
 
 
 def test_a_slow_head_is_refused_and_hung_up_on(small: Running):
@@ -216,7 +217,7 @@ def test_a_slow_head_is_refused_and_hung_up_on(small: Running):
         answer = raw(small, beginning)
         assert answer.startswith(b"HTTP/1.1 408")
         assert b"the request did not arrive within 1 seconds" in answer
-        assert time.monotonic() - started < 5
+        assert in_time(time.monotonic() - started, 5)
 
 
 def test_an_endless_head_is_refused(small: Running):
@@ -273,7 +274,7 @@ def test_sigterm_under_load_loses_nothing_that_was_acknowledged(collector: Runni
     time.sleep(1)
     started = time.monotonic()
     assert collector.stop() == 0
-    assert time.monotonic() - started < 5
+    assert in_time(time.monotonic() - started, 5)
     for uploader in uploaders:
         uploader.join()
     assert sum(acknowledged) > 0
@@ -289,7 +290,7 @@ def test_sigkill_loses_nothing_that_was_acknowledged(database: str):
     assert collector.stop(signal.SIGKILL) == -signal.SIGKILL
     started = time.monotonic()
     again = start_collector(database)
-    assert time.monotonic() - started < 5
+    assert in_time(time.monotonic() - started, 5)
     assert send(again, data).json == {"received": 40, "refused": []}
     assert again.stop() == 0
     assert kept(database) == 40
@@ -378,7 +379,7 @@ def test_a_full_disk_is_told_and_reports_are_taken_again_when_there_is_space(tmp
             assert_problem(answer, 507, "storage-full", "has no space left")
             assert collector.process.poll() is None
             ballast.unlink()
-            until = time.monotonic() + 5
+            until = time.monotonic() + 60
             while send(collector, data).status != 200:
                 assert time.monotonic() < until
             assert send(collector, acknowledged[:4000]).json == {"received": len(acknowledged[:4000]), "refused": []}

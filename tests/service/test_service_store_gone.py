@@ -12,7 +12,7 @@ from load import FULL, Uploaders, lost_and_doubled, note_figures
 from servers import Postgres, running_collector
 
 CAMPAIGN = load.campaign()
-RECOVERY_SECONDS = 5 if FULL else 30
+RECOVERY_SECONDS = 5 if FULL else 120
 """The figure, and what is asked of machines that do something else at the same time."""
 HELD_SECONDS = 12 if FULL else 5
 

@@ -184,7 +184,7 @@ def undo(desk: Desk, visit: Visit) -> Answer:
 
 def drop(desk: Desk, visit: Visit) -> Answer:
     """Delete a draft."""
-    drop_draft(desk.store, visit.at["draft"])
+    drop_draft(desk.store, find_draft(desk.store, visit.at["draft"]).id)
     return to("/console")
 
 

@@ -372,7 +372,7 @@ def test_pruning_on_adult_is_the_papers_when_measured_anew(tmp_path):
 
 
 def quick_run(data: Path, output: Path) -> list[str]:
-    options = ["--data", str(data), "-o", str(output), "--tables", "retail", "--quick"]
+    options = ["--data", str(data), "-o", str(output), "--quick"]
     return [sys.executable, "-m", "lopub", "reproduce", "identification", *options]
 
 
@@ -387,12 +387,12 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(quarters: Path, tmp_path: Pa
     _, said = run.communicate(timeout=60)
     before = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
     assert run.returncode == 130 and before
-    assert re.search(r"stopped: \d+ of 4 cells are kept in .*; run the same command to go on", said)
+    assert re.search(r"stopped: \d+ of 8 cells are kept in .*; run the same command to go on", said)
     assert not (tmp_path / "out/reproduction.md").exists()
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "4 cells measured or kept" in done.stdout
+    assert done.returncode == 0 and "8 cells measured or kept" in done.stdout
     after = {path.name: path.stat().st_mtime_ns for path in store.glob("*.json")}
-    assert before.items() <= after.items() and len(after) == 4
+    assert before.items() <= after.items() and len(after) == 8
     assert not list(store.glob(".*.part"))
 
 

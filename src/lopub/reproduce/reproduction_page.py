@@ -43,7 +43,8 @@ QUICK_NOTE = """
 MIXED = "mixed"
 MIXED_NOTE = """
 > **Of more than one run**: NLTCS was measured after the rest, on a machine that was busy with other work, and without `shrunk`
-> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`) is of earlier versions.
+> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`, and `em` at equal
+> privacy on Retail and Adult) is of earlier versions; `docs/estimation.md` tells of today's `shrunk`.
 > Of times, compare only those of one table and one estimator. The history of the csv files (`git log` of their folder) tells
 > which version measured what.
 """

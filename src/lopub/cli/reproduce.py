@@ -20,6 +20,9 @@ Tables = Annotated[
         show_default=False,
     ),
 ]
+PageOnly = Annotated[
+    bool, typer.Option("--page-only", help="Measure nothing: make the page again from the csv files in the output.")
+]
 
 
 def reproduce(
@@ -39,9 +42,7 @@ def reproduce(
     tables: Tables = None,
     output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in about two minutes.")] = False,
-    page_only: Annotated[
-        bool, typer.Option("--page-only", help="Measure nothing: make the page again from the csv files in the output.")
-    ] = False,
+    page_only: PageOnly = False,
     workers: Annotated[
         int | None,
         typer.Option(

@@ -359,6 +359,19 @@ def test_what_a_worker_still_writes_is_left_to_it(store: ReportStore, tmp_path: 
     assert [left.name for left in place.parent.iterdir()] == ["result"]
 
 
+def test_what_is_left_of_a_job_that_was_given_up_is_taken_away(store: ReportStore, database: str, tmp_path: Path):
+    """Forbids to leave that to the job's own worker, which was killed: nobody claims a job that has failed."""
+    job = ask(store, "backup")
+    left = place_of(tmp_path, job).with_name(".0123456789abcdef.part")
+    left.mkdir(parents=True)
+    worker = Worker(store, database, tmp_path, name="another")
+    worker.run(lambda: True)
+    assert left.exists()  # somebody may be about to take it up
+    cancel(store, job.number)
+    worker.run(lambda: True)
+    assert not left.parent.exists()
+
+
 def test_a_result_that_came_while_it_was_made_again_is_taken(
     store: ReportStore, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -8,10 +8,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lopub import Boolean, CampaignRequest, Categorical, Dataset, Domain, Publication, Terms, make_campaign, publish, simulate
+from lopub import (
+    Binned,
+    Boolean,
+    CampaignRequest,
+    Categorical,
+    Dataset,
+    Domain,
+    Publication,
+    Terms,
+    make_campaign,
+    publish,
+    simulate,
+)
 from lopub.collection.origin import Origin
 from lopub.contract.fields import domain_of
 from lopub.contract.wording import Wording
+from lopub.inference.contrasts import AnswerSplit
 from lopub.pages import plots
 from lopub.release.render.card import model_card
 from lopub.release.render.questions import Questionnaire, Spoken
@@ -24,20 +37,20 @@ from shown_numbers import numbers_in, numbers_on
 REHEARSAL = {
     "en": (
         "This is a rehearsal with simulated reports",
-        "nothing protects them from whoever has that table",
+        "nothing protects them from whoever has the file",
         "as a rehearsal, never as a survey",
-        "Each report would protect its owner",
+        "The limit of what a report reveals would be",
     ),
     "de": (
         "Dies ist eine Probe mit simulierten Meldungen",
-        "so schützt sie nichts vor dem, der diese Tabelle hat",
+        "so schützt sie nichts vor dem, der die Datei hat",
         "als Probe, nie als Umfrage",
-        "Jede Meldung würde ihren Absender",
+        "Die Grenze dessen, was eine Meldung verrät, wäre",
     ),
 }
 REAL = {
-    "en": ("Each report protects its owner", "one of each device that took part", "reveals no more about anybody"),
-    "de": ("Jede Meldung schützt ihren Absender", "je eine von jedem Gerät", "verrät über niemanden mehr"),
+    "en": ("The limit of what a report reveals is", "one of each device that took part", "reveals no more about anybody"),
+    "de": ("Die Grenze dessen, was eine Meldung verrät, ist", "je eine von jedem Gerät", "verrät über niemanden mehr"),
 }
 
 
@@ -56,11 +69,12 @@ def shown(publication: Publication, language: str = "en", *, is_simulated: bool 
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_a_rehearsal_says_so_once_and_promises_nothing(publication: Publication, language: str):
+def test_a_rehearsal_says_so_and_promises_nothing(publication: Publication, language: str):
     page = shown(publication, language)
     assert [page.count(said) for said in REHEARSAL[language]] == [1] * 4
     assert [said for said in REAL[language] if said in page] == []
     assert page.index(REHEARSAL[language][0]) < page.index("The town asked everybody.")
+    assert page.count({"en": "(rehearsal)", "de": "(Probe)"}[language]) == 3  # over what came out, the answers and the files
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -81,6 +95,63 @@ def test_the_card_of_a_rehearsal_promises_nothing(publication: Publication):
 def test_epsilon_is_told_as_how_sure_somebody_can_become(publication: Publication):
     assert "can become 99.97 % sure at most" in shown(publication).replace("&nbsp;", " ")
     assert "epsilon 8." in shown(publication)  # not 8.000, which is eight thousand in German
+
+
+def test_every_printed_page_of_a_rehearsal_says_so(publication: Publication):
+    mark = b'@page{@top-right{content:"Rehearsal: nobody was asked"'
+    assert mark in report_html(publication) and mark not in report_html(replace(publication, origin=Origin()))
+
+
+def test_that_the_table_takes_in_more_is_said_where_it_does(publication: Publication):
+    more = "The synthetic table takes in more than is stated above"
+    findings = publication.findings
+    assert (more in shown(publication)) is (len(findings.every) > len(findings.stated))
+    assert more not in shown(replace(publication, findings=replace(findings, every=findings.stated)))
+
+
+@pytest.mark.parametrize("is_simulated", [True, False])
+def test_the_page_says_that_those_who_take_part_may_be_unlike_the_others(publication: Publication, is_simulated: bool):
+    assert "those who take part may be unlike those who do not, and no interval" in shown(publication, is_simulated=is_simulated)
+    assert "Wer teilnimmt, kann anders sein, als wer es nicht tut" in shown(publication, "de", is_simulated=is_simulated)
+
+
+HEALTH = Categorical(
+    name="health",
+    values=("1", "2", "3", "4"),
+    labels={"1": "very good", "2": "good", "3": "fair", "4": "bad"},
+    is_ordered=True,
+    question="How is your health?",
+)
+AGE = Binned(name="age", edges=("18", "28", "38"), question="How old are you? " * 9)
+SPLITS = {
+    "en": ("“bad”", "“fair” or “bad”", "from “good” to “bad”", "more than 28", "18 to 28", "over 28 to 38"),
+    "de": ("„bad“", "„fair“ oder „bad“", "von „good“ bis „bad“", "mehr als 28", "18 bis 28", "über 28 bis 38"),
+}
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_groups_of_ordered_answers_are_named_by_their_answers(language: str):
+    """Only of numbers is it clear which ones are above: "fair or above" was read as "fair or better", and meant the worse."""
+    made = make_campaign(domain_of((HEALTH, AGE)), Terms(name="t"), CampaignRequest(epsilon=8))
+    asked = Spoken(made, Wording.of(made, ()), language)
+    groups = [asked.described(AnswerSplit(HEALTH, codes)) for codes in ((3,), (2, 3), (1, 2, 3))]
+    numbers = [asked.described(AnswerSplit(AGE, (1,))), *(asked.label(AGE, text) for text in AGE.answer_texts)]
+    assert (*groups, *numbers) == SPLITS[language]
+    assert (asked.quoted("health"), asked.quoted("age")) == ("How is your health?", "age")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_findings_quote_what_people_were_asked(language: str):
+    """And not the name of a field, which may say something else."""
+    own, other = Boolean(name="bus", question="Do you work?"), Boolean(name="home", question="Own a home?")
+    codes = np.repeat(np.random.default_rng(1).integers(0, 2, (2000, 1)), 2, axis=1).astype(np.uint16)
+    made = make_campaign(Domain((own, other)), Terms(name="t"), CampaignRequest(epsilon=8))
+    page = shown(publish(simulate(Dataset(made.domain, codes), made, seed=1), rows=100), language)
+    ways = {
+        "en": "People who answered “(yes|no)” to “Do you work\\?” more often answered “\\1” to “Own a home\\?” than",
+        "de": "Wer auf „Do you work\\?“ „(ja|nein)“ antwortete, antwortete auf „Own a home\\?“ häufiger „\\1“ als",
+    }
+    assert len(re.findall(ways[language], page)) == 2  # on top, and where all are
 
 
 def test_of_those_asked_comes_first_with_its_interval_and_stands_in_a_file(publication: Publication, tmp_path: Path):
@@ -131,8 +202,8 @@ def test_a_difference_is_said_and_its_bounds_hold_those_of_both_shares(publicati
         assert found.high == contrast.within.high - contrast.outside.low > found.value
         low, high = sorted(abs(end) for end in (found.low, found.high))
         word = "more" if found.value > 0 else "fewer"
-        said = f"That is {100 * abs(found.value):.1f} percentage points {word} ({100 * low:.1f}–{100 * high:.1f})."
-        assert said in page
+        said = f"That is {100 * abs(found.value):.1f} percentage points {word} ({100 * low:.1f}–{100 * high:.1f})"
+        assert f"{said}; to quote: at least {100 * low:.1f}." in page
 
 
 def test_every_number_of_a_questionnaire_is_in_a_file(publication: Publication, tmp_path: Path):
@@ -167,8 +238,8 @@ def test_how_many_reports_speak_of_two_questions_is_told(publication: Publicatio
 
 def test_a_headline_says_how_many_people_that_is(publication: Publication):
     job = next(marginal for marginal in publication.marginals if marginal.names == ("job",)).probabilities[1]
-    assert f"about {round(job * 60) * 100:,} of the 6,000" in shown(publication)
-    assert f"etwa {round(job * 60) * 100:,}".replace(",", ".") in shown(publication, "de")
+    assert f"estimated for all 6,000: about {round(job * 60) * 100:,}" in shown(publication)
+    assert f"geschätzt für alle 6,000: etwa {round(job * 60) * 100:,}".replace(",", ".") in shown(publication, "de")
 
 
 def test_pictures_call_a_thing_on_a_list_by_itself_unless_another_is_called_so():

@@ -36,25 +36,29 @@ def memory(collector: Running) -> int:
 
 @pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
 def test_three_times_what_it_can_take_leaves_it_working(tmp_path: Path):
-    """Generator and server on one core each. The peak is the best of rising rates, each for a few seconds."""
+    """Generator and server on one core each."""
     database = f"sqlite:///{tmp_path}/lopub.db"
     load.opened(database, CAMPAIGN)
     with running_collector(database) as collector:
         overloaded(collector)
 
 
+def peak_of(taken_at: Callable[[float], float]) -> float:
+    """The best of rising rates, each for a few seconds. One that is missed is tried again: the machine may have been busy."""
+    peak, rate, n_missed = 0.0, 100.0, 0
+    while n_missed < 2:
+        taken = taken_at(rate)
+        n_missed = n_missed + 1 if taken < 0.9 * rate else 0
+        peak, rate = max(peak, taken), rate if n_missed else 1.3 * rate
+        time.sleep(2)
+    return peak
+
+
 def overloaded(collector: Running) -> None:
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(collector.process.pid, {cores[-1]})
     ask = {"per_request": PER_REQUEST, "core": cores[0]}
-    peak, rate = 0.0, 100.0
-    while True:
-        found = flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=5, **ask)
-        peak = max(peak, found.statuses[200] / 5)
-        if found.statuses[200] / 5 < 0.9 * rate:
-            break
-        rate *= 1.3
-        time.sleep(2)
+    peak = peak_of(lambda rate: flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=5, **ask).statuses[200] / 5)
     time.sleep(5)
     found = flooded(collector.port, CAMPAIGN, template(), rate=3 * peak, seconds=SECONDS, **ask)
     goodput, started = found.statuses[200] / SECONDS, time.monotonic()

@@ -13,7 +13,7 @@ from lopub.files import make_private_directory
 from lopub.jobs.attempt import attempt
 from lopub.jobs.results import tidy
 from lopub.service.logs import tell
-from lopub.service.queue import LostJob, QueuedJob, State, claim, end, is_to_stop, let_go, renew, say
+from lopub.service.queue import LostJob, QueuedJob, State, claim, end, is_to_stop, jobs_of, let_go, renew, say
 from lopub.service.store import ReportStore
 
 IDLE_SECONDS = 0.5
@@ -35,9 +35,17 @@ class Worker:
     def run(self, is_over: Callable[[], bool]) -> None:
         """Work until it is over; a job that is under way then goes back to the queue."""
         self._patiently(lambda: let_go(self._store, self._name))
+        self._patiently(self._tidy_ended)
         while not is_over():
             if not self._patiently(lambda: self._one(is_over)):
                 time.sleep(IDLE_SECONDS)
+        self._patiently(self._tidy_ended)
+
+    def _tidy_ended(self) -> None:
+        """Take away what is left of jobs that were given up: their last worker was killed, and could not do it."""
+        for job in jobs_of(self._store):
+            if not job.is_under_way:
+                tidy(self._home, job)
 
     def _patiently(self, work: Callable[[], Any]) -> Any:
         """Do something with the store; one that is out of reach is waited for."""
@@ -68,6 +76,7 @@ class Worker:
             process.join()
             ours.close()
             tidy(self._home, job)
+        self._tidy_ended()
         return True
 
     def _watched(self, job: QueuedJob, pipe: Connection, is_over: Callable[[], bool]) -> None:

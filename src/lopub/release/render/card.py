@@ -146,7 +146,7 @@ def _privacy(publication: Publication) -> list[str]:
     told = "Every report was randomized on its owner's device with local differential privacy,"
     if publication.origin.is_simulated:
         told = (
-            "This is a rehearsal with simulated reports: the program read the table that they were made from, so nothing protects"
+            "This is a rehearsal with simulated reports: the program read the file that they were made from, so nothing protects"
             " the people in it, if they are real. Real devices would randomize every report with local differential privacy,"
         )
     promise = (

@@ -11,12 +11,12 @@ from lopub.release.render.together import FindingShown
 
 LETTERS = 96
 """On a line of paper."""
-ROOM = 25
+ROOM = 23
 """Lines of the first page that what was asked and found may fill; the others say the same on every page."""
 WARNING = 4
 """Lines of a warning on top."""
-FINDING, LEADING = 165, 105
-"""Letters of a sentence about a finding, and about a frequent answer, without the texts of the questionnaire."""
+FINDING, LEADING, HALF = 205, 105, 45
+"""Letters of a sentence about a finding, about a frequent answer, and that it may be half, without the questionnaire's texts."""
 
 
 def lines(n_letters: int) -> int:
@@ -31,7 +31,7 @@ def lines_of_finding(one: FindingShown) -> int:
 
 def lines_of_leading(question: QuestionShown, answer: AnswerShown) -> int:
     """On paper."""
-    return lines(LEADING + len(question.title) + len(answer.label))
+    return lines(LEADING + HALF * answer.may_be_half + len(question.quoted) + len(answer.label))
 
 
 def printed(findings: Sequence[int], leading: Sequence[int], room: int) -> tuple[int, int]:

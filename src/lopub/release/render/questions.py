@@ -42,13 +42,17 @@ COMPARED = {
 }
 """Operator of a condition -> how it reads, of a question's title and an answer."""
 NOT, AND, OR = "not (%s)", "and", "or"
-ABOVE, FROM_ON, OR_ABOVE = "more than %s", "%s or more", "%s or above"
-"""An answer and all above it: of a number in bins, of another number, of an ordered answer."""
-BETWEEN, UP_TO = "%s–%s", "up to %s"
-"""A bin, and one without a lower end."""
+ABOVE, FROM_ON = "more than %s", "%s or more"
+"""An answer and all above it: of a number in bins, and of another number."""
+ONE, EITHER, RANGE = "“%s”", "“%s” or “%s”", "from “%s” to “%s”"
+"""An answer; an ordered one and all behind it, by name: which end is above the other, only a questionnaire's author knows."""
+BETWEEN, BEHIND, UP_TO = "%s to %s", "over %s to %s", "up to %s"
+"""The first bin, another one, which its lower end does not belong to, and one without a lower end."""
+MOST_QUOTED = 90
+"""Letters of a question that a sentence quotes; of a longer one, the title."""
 WORDS = {"false": "no", "true": "yes", "": "(no answer)", NOT_APPLICABLE: "(not asked)"}
 """What stands for texts that no questionnaire labels."""
-SAID = (*COMPARED.values(), NOT, AND, OR, ABOVE, FROM_ON, OR_ABOVE, BETWEEN, UP_TO, *WORDS.values())
+SAID = (*COMPARED.values(), NOT, AND, OR, ABOVE, FROM_ON, ONE, EITHER, RANGE, BETWEEN, BEHIND, UP_TO, *WORDS.values())
 """What is said here and not in a template; words/ has it in other languages."""
 
 
@@ -69,6 +73,11 @@ class AnswerShown:
     synthetic: float
     asked: AskedShare | None
     """Its share among those to whom the question applied; None where it was asked of all."""
+
+    @property
+    def may_be_half(self) -> bool:
+        """Whether nobody can say if more than half of all people, or fewer, gave it."""
+        return self.low is not None and self.high is not None and self.low <= 0.5 <= self.high
 
     @property
     def figure(self) -> tuple[float, float | None, float | None]:
@@ -112,6 +121,11 @@ class QuestionShown:
     answers: tuple[AnswerShown, ...]
     statistics: tuple[StatisticShown, ...]
     is_binned: bool
+
+    @property
+    def quoted(self) -> str:
+        """As a sentence quotes it."""
+        return quoted(self.text, self.title)
 
     @property
     def most(self) -> float:
@@ -176,6 +190,15 @@ class Spoken:
             return f"{isolated(self.wording.title_of(attribute.of_list))}: {isolated(label)}"
         return self.wording.title_of(attribute)
 
+    def quoted(self, name: str) -> str:
+        """An attribute as a sentence quotes it: what people were asked; an option of a list by that and itself."""
+        attribute = self.campaign.domain[name]
+        asked = attribute.of_list if isinstance(attribute, ListOption) else attribute
+        question = quoted(self.wording.question(asked), self.wording.title_of(asked))
+        if not isinstance(attribute, ListOption):
+            return question
+        return f"{isolated(question)}: {isolated(self.wording.label(attribute.of_list, attribute.value))}"
+
     def titles(self, names: Sequence[str]) -> list[str]:
         """Of some attributes."""
         return [self.title(name) for name in names]
@@ -191,13 +214,15 @@ class Spoken:
         return [one if short.count(one) == 1 else title for one, title in zip(short, whole, strict=True)]
 
     def described(self, split: AnswerSplit) -> str:
-        """Some answers of an attribute in words: one of them, or all from one on."""
-        label = self.label(split.attribute, split.texts[0])
+        """Some answers of an attribute in words, quoted: one of them, or all from one on."""
         if isinstance(split.attribute, Binned) and split.is_upper:
             return self.translated(ABOVE) % split.attribute.edges[split.codes[0]]
+        labels = [isolated(self.label(split.attribute, text)) for text in (split.texts[0], split.texts[-1])]
         if not split.is_upper or len(split.codes) == 1:
-            return label
-        return self.translated(OR_ABOVE if isinstance(split.attribute, Categorical) else FROM_ON) % isolated(label)
+            return self.translated(ONE) % labels[0]
+        if not isinstance(split.attribute, Categorical):
+            return self.translated(FROM_ON) % labels[0]
+        return self.translated(EITHER if len(split.codes) == 2 else RANGE) % tuple(labels)
 
     def label(self, asked: Asked, text: str) -> str:
         """How an answer reads. text: of a candidate, or of an option of a list."""
@@ -224,7 +249,9 @@ class Spoken:
         low, high = asked.edges[place : place + 2]
         if asked.bounds[place] == -math.inf:
             return self.translated(UP_TO) % high
-        return self.translated(ABOVE) % low if asked.bounds[place + 1] == math.inf else self.translated(BETWEEN) % (low, high)
+        if asked.bounds[place + 1] == math.inf:
+            return self.translated(ABOVE) % low
+        return self.translated(BEHIND if place else BETWEEN) % (low, high)
 
     def condition(self, condition: Condition) -> str:
         """In words, with titles and labels where the questionnaire has names and values."""
@@ -321,6 +348,15 @@ class Questionnaire(Spoken):
         low, high = (None, None) if np.isnan(error) else interval(share, error)
         value = "" if text == label or (not language and text in WORDS) else text
         return AnswerShown(label, language, value, is_answer, share, low, high, synthetic, asked)
+
+
+def quoted(question: str, title: str) -> str:
+    """A question as a sentence quotes it: its text, or where that is too long, its title.
+
+    >>> quoted("Do you smoke?", "smokes"), quoted("Think of all days. " * 9, "smokes")
+    ('Do you smoke?', 'smokes')
+    """
+    return question if len(question) <= MOST_QUOTED else title
 
 
 def isolated(text: str) -> str:

@@ -201,6 +201,11 @@ class ReportPage:
         return any((question.n_reports or 0) < self.publication.n_reports for question in self.questions)
 
     @property
+    def has_short_names(self) -> bool:
+        """Whether pictures name some questions otherwise than their headings do."""
+        return any(question.text != question.title for question in self.questions)
+
+    @property
     def n_left_out(self) -> int:
         """Questions that only the file has."""
         return len(self.asked.questions) - len(self.questions)
@@ -295,6 +300,17 @@ class ReportPage:
         return plots.graph(labels, kept, faint=unsure, name="graph", description=self._say(NETWORK))
 
     # ---- how it was made
+
+    @property
+    def is_passed_over(self) -> bool:
+        """Whether a dependence is not stated that has more nats than one that is."""
+        strengths, names = self.publication.graph.strengths, self.publication.names
+        stated = {frozenset(one.names) for one in self.publication.findings.stated}
+        edges = [edge for edge in self.publication.graph.edges if edge in strengths]
+        is_stated = [frozenset(names[position] for position in edge) in stated for edge in edges]
+        found = list(zip(edges, is_stated, strict=True))
+        least = min((strengths[edge] for edge, own in found if own), default=math.inf)
+        return any(strengths[edge] > least for edge, own in found if not own)
 
     @property
     def edges(self) -> Iterator[tuple[str, str, float | None, str]]:

@@ -35,7 +35,7 @@ class FindingShown:
 
 @dataclass(frozen=True)
 class Company:
-    """What a question goes together with: titles, those that are stated with the number of their finding."""
+    """What a question goes together with, as sentences quote it; those that are stated with the number of their finding."""
 
     sure: list[tuple[str, int]] = field(default_factory=list)
     unsure: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Company:
 
 def finding_shown(asked: Spoken, one: Dependence) -> FindingShown:
     """A dependence with the questionnaire's texts."""
-    first, second = asked.titles(one.names)
+    first, second = map(asked.quoted, one.names)
     if (contrast := one.contrast) is None:
         return FindingShown(first, second, one.gain, one.is_stated)
     group, answer = contrast.group, contrast.answer
@@ -53,9 +53,9 @@ def finding_shown(asked: Spoken, one: Dependence) -> FindingShown:
         one.gain,
         one.is_stated,
         answer=asked.described(answer),
-        answered=asked.title(answer.attribute.name),
+        answered=asked.quoted(answer.attribute.name),
         group=asked.described(group),
-        grouped=asked.title(group.attribute.name),
+        grouped=asked.quoted(group.attribute.name),
         within=contrast.within,
         outside=contrast.outside,
         difference=contrast.difference,
@@ -68,7 +68,7 @@ def company_of(asked: Spoken, every: Sequence[Dependence]) -> dict[str, Company]
     stated = [one.names for one in every if one.is_stated]
     for one in every:
         for own, other in (one.names, one.names[::-1]):
-            company, title = found.setdefault(_question(asked, own), Company()), asked.title(other)
+            company, title = found.setdefault(_question(asked, own), Company()), asked.quoted(other)
             if one.is_stated:
                 company.sure.append((title, stated.index(one.names) + 1))
             elif title not in company.unsure:

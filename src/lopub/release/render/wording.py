@@ -53,7 +53,7 @@ def abstract(publication: Publication) -> str:
     """What the publication is, in two sentences."""
     told = "reports that were randomized on each person's own device"
     if publication.origin.is_simulated:
-        told = "simulated reports (a program played the people, from a table that somebody had, which protects nobody)"
+        told = "simulated reports (a program played the people, from a file that it read, which protects nobody)"
     return (
         f"A synthetic table of {len(publication.synthetic):,} records with {len(publication.campaign.domain)} attributes, and the"
         f" estimates that it rests on, made from {publication.n_reports:,} {told}"

@@ -11,7 +11,7 @@ from lopub.inference.em import em_map
 from lopub.inference.evidence import EVERY_FOLD
 from lopub.inference.joint import avd
 from lopub.inference.shrunk import fitted
-from lopub.inference.tallied import Tallied, tallied
+from lopub.inference.tallied import TalliedEvidence, tallied
 
 N_ATTRIBUTES = 6
 
@@ -143,7 +143,7 @@ def test_tallied_reports_say_what_they_said_one_by_one(folds: frozenset[int]):
     basis = study_of(survey(700), "0.6")._basis
     one_by_one = basis.summary((0, 1, 2))
     together = tallied(one_by_one)
-    assert isinstance(together.parts[0], Tallied) and len(together.parts[0].likelihood) < 700
+    assert isinstance(together.parts[0], TalliedEvidence) and len(together.parts[0].likelihood) < 700
     joint = np.random.default_rng(1).dirichlet(np.ones(8)).reshape(2, 2, 2)
     one, other = (evidence.within(folds) for evidence in (one_by_one, together))
     assert other.n_reports == one.n_reports

@@ -97,6 +97,18 @@ def test_epsilon_is_told_as_how_sure_somebody_can_become(publication: Publicatio
     assert "epsilon 8." in shown(publication)  # not 8.000, which is eight thousand in German
 
 
+def test_every_printed_page_of_a_rehearsal_says_so(publication: Publication):
+    mark = b'@page{@top-right{content:"Rehearsal: nobody was asked"'
+    assert mark in report_html(publication) and mark not in report_html(replace(publication, origin=Origin()))
+
+
+def test_that_the_table_takes_in_more_is_said_where_it_does(publication: Publication):
+    more = "The synthetic table takes in more than is stated above"
+    findings = publication.findings
+    assert (more in shown(publication)) is (len(findings.every) > len(findings.stated))
+    assert more not in shown(replace(publication, findings=replace(findings, every=findings.stated)))
+
+
 @pytest.mark.parametrize("is_simulated", [True, False])
 def test_the_page_says_that_those_who_take_part_may_be_unlike_the_others(publication: Publication, is_simulated: bool):
     assert "those who take part may be unlike those who do not, and no interval" in shown(publication, is_simulated=is_simulated)

@@ -74,3 +74,8 @@ def question(*ends: tuple[float, float] | None) -> QuestionShown:
 )
 def test_an_answer_leads_where_its_interval_lies_above_all_others(ends: list[tuple[float, float] | None], leads: bool):
     assert question(*ends).has_lead is leads
+
+
+@pytest.mark.parametrize(("own", "is_open"), [((0.45, 0.55), True), ((0.51, 0.6), False), ((0.4, 0.49), False), (None, False)])
+def test_whether_more_than_half_gave_an_answer_is_open_where_its_interval_holds_the_half(own, is_open: bool):
+    assert question(own, (0, 0)).answers[0].may_be_half is is_open

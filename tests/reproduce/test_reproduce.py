@@ -28,6 +28,7 @@ from lopub.reproduce.baselines import LONG_RAPPOR, campaign_for, formula_bits
 from lopub.reproduce.claims import claims_csv, claims_from_csv
 from lopub.reproduce.classification import majority_rates
 from lopub.reproduce.crowds import bloom_reports, held_out, sampled
+from lopub.reproduce.dependence_claims import PRUNING
 from lopub.reproduce.estimation import random_sets, true_joint
 from lopub.reproduce.extent import FULL, TABLES, scale_of
 from lopub.reproduce.figures import FigureRow, figures, from_csv, rows_of, to_csv
@@ -35,7 +36,6 @@ from lopub.reproduce.identification import information
 from lopub.reproduce.loops import _likelihoods, _reports, _step, counting_seconds, loop_seconds
 from lopub.reproduce.measurements import Cell, keep, kept
 from lopub.reproduce.measuring import CELLS, tables_there
-from lopub.reproduce.outcome_claims import PRUNING
 from lopub.reproduce.reproduction_page import MIXED, page, picture
 from lopub.reproduce.sentences import claims
 from lopub.reproduce.trusted import information_sensitivity, noisy_joints, trusted_table
@@ -237,7 +237,8 @@ def test_all_figures_of_a_full_run_are_committed():
 def test_the_committed_page_is_made_of_the_committed_files_alone():
     found = claims_from_csv((DOCS / "reproduction" / "claims.csv").read_text())
     settings = dict(list(csv.reader((DOCS / "reproduction" / "settings.csv").read_text().splitlines()))[1:])
-    assert {**settings, "scale": FULL.name} == settings_of(FULL)
+    now = settings_of(FULL)
+    assert {**settings, "scale": FULL.name, "code": now["code"]} == now
     assert page(found, committed_tables(), settings) == (DOCS / "reproduction.md").read_text()
 
 
@@ -260,6 +261,36 @@ def test_a_quick_run_is_labelled_and_so_is_a_mixed_one_and_a_full_one_is_not():
     assert "> **" not in page([], {}, settings_of(FULL))
 
 
+def test_the_page_can_be_made_again_from_the_csv_files_of_its_figures(tmp_path):
+    """Claims, pictures, limits and slips are made; what was measured, by what and how much of it stays."""
+    folder = tmp_path / "reproduction"
+    folder.mkdir()
+    for name in ("avd_adult_2.csv", "pruning_adult.csv"):
+        shutil.copy(DOCS / "reproduction" / name, folder)
+    (folder / "settings.csv").write_text("what,how\nscale,mixed\ncode,of old\n")
+    found = CliRunner().invoke(app, ["reproduce", "--page-only", "-o", str(tmp_path)])
+    assert found.exit_code == 0, found.output
+    assert (folder / "avd_adult_2.csv").read_text() == (DOCS / "reproduction" / "avd_adult_2.csv").read_text()
+    assert {path.name for path in folder.glob("*.csv")} >= {"claims.csv", "errata.csv", "limits.csv"}
+    text = (tmp_path / "reproduction.md").read_text()
+    assert "of old" in text and "**Of more than one run**" in text and "scale | mixed" not in text
+    assert (folder / "avd_adult_2.svg").is_file() and not (tmp_path / CELLS).exists()
+
+
+def test_there_is_no_page_without_a_run(tmp_path):
+    found = CliRunner().invoke(app, ["reproduce", "--page-only", "-o", str(tmp_path)])
+    assert found.exit_code != 0
+    assert not (tmp_path / "reproduction.md").exists()
+
+
+def test_the_page_says_its_settings():
+    told = settings_of(FULL)
+    assert told["filters"] == "m = 32 on Retail and NLTCS, 128 on Adult and TPC-E; h = 4"
+    assert told["phi"] == "0.25 on Retail and NLTCS, 0.4 on Adult and TPC-E"
+    assert "all records; 30 random pairs a seed, and the 12 " in told["equal privacy"]
+    assert ", 10 random pairs a seed" in told["RAPPOR and Fanti's EM"]
+
+
 def test_links_of_the_page_lead_to_files_that_the_run_has_written():
     """Wherever it was written to: beside the page, or inside it."""
     text = (DOCS / "reproduction.md").read_text()
@@ -279,7 +310,13 @@ def test_pruning_on_adult_is_the_papers_in_the_committed_figures():
 
 def test_the_page_tells_what_is_worse_better_and_out_of_reach():
     text = (DOCS / "reproduction.md").read_text()
-    for title in ("Worse than the paper says", "Better than the paper says", "Could not be reproduced, or in part only"):
+    for title in (
+        "Worse than the paper says",
+        "Better than the paper says",
+        "Otherwise than the paper says, neither better nor worse",
+        "Could not be reproduced, or in part only",
+        "Undecided with so few seeds",
+    ):
         section = text.split(f"## {title}\n")[1].split("\n## ")[0]
         assert section.count("\n- ") >= 1, title
 

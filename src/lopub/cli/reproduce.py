@@ -8,7 +8,7 @@ import typer
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
-from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, tables_there, write_tables
+from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, remake_page, tables_there, write_tables
 from lopub.reproduce.extent import TABLES
 
 Tables = Annotated[
@@ -19,6 +19,9 @@ Tables = Annotated[
         help=f"Which of {', '.join(TABLES)}, as in adult,retail; all that are there unless given.",
         show_default=False,
     ),
+]
+PageOnly = Annotated[
+    bool, typer.Option("--page-only", help="Measure nothing: make the page again from the csv files in the output.")
 ]
 
 
@@ -39,6 +42,7 @@ def reproduce(
     tables: Tables = None,
     output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in about two minutes.")] = False,
+    page_only: PageOnly = False,
     workers: Annotated[
         int | None,
         typer.Option(
@@ -56,6 +60,10 @@ def reproduce(
 
     More: docs/reproduction.md
     """
+    if page_only:
+        made = remake_page(output)
+        tell({"n_cells": 0, "output": str(output), "page": str(made)}, f"nothing measured; read {made}", as_json=as_json)
+        return
     scale = QUICK if quick else FULL
     chosen = tables_there(data) if tables is None else [name.strip() for name in tables.split(",")]
     cells = cells_of(what or list(EXPERIMENTS), scale, chosen)

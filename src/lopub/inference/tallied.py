@@ -21,7 +21,7 @@ MOST_KINDS = 2**62
 
 
 @dataclass(frozen=True, eq=False)
-class Tallied:
+class TalliedEvidence:
     """likelihood: shape (n_kinds, cells), a report's likeliest cell has 1; tallies: how many reports of each fold are of each
     kind, shape (n_folds, n_kinds)."""
 
@@ -38,7 +38,7 @@ class Tallied:
     def _weights(self) -> Probabilities:
         return np.asarray(self.tallies.sum(axis=0), dtype=np.float64)
 
-    def within(self, folds: Folds) -> "Tallied":
+    def within(self, folds: Folds) -> "TalliedEvidence":
         return replace(self, tallies=self.tallies[sorted(folds)])
 
     def step(self, joint: Probabilities, *, exact: bool = False) -> tuple[float, Probabilities]:
@@ -60,7 +60,7 @@ def tallied(evidence: Evidence) -> Evidence:
     return Evidence(evidence.shape, tuple(_tallied(p) if isinstance(p, Factorised) else p for p in evidence.parts))
 
 
-def _tallied(part: Factorised) -> Factorised | Tallied:
+def _tallied(part: Factorised) -> Factorised | TalliedEvidence:
     cells, numbers = int(np.prod(part.shape)), _numbered(part.overlaps) if np.prod(part.shape) <= FEW_CELLS else None
     if numbers is None:
         return part
@@ -72,7 +72,7 @@ def _tallied(part: Factorised) -> Factorised | Tallied:
     for table, slope in zip(part.overlaps, part.slopes, strict=True):
         own = np.exp(slope * (_ahead(table[first]) - np.ptp(table[first], axis=1)[:, None]))
         likelihood = (likelihood[:, :, None] * own[:, None, :]).reshape(len(first), -1)
-    return Tallied(part.axes, part.shape, likelihood, np.stack(tallies)[list(part.folds)])
+    return TalliedEvidence(part.axes, part.shape, likelihood, np.stack(tallies)[list(part.folds)])
 
 
 def _numbered(tables: Sequence[Overlaps]) -> NDArray[np.int64] | None:

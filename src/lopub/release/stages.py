@@ -218,8 +218,9 @@ def published(
     """What `publish` gives, from settings that were made before: all stages, in order."""
     told = progress or silent
     given = [margins] if isinstance(margins, JointDistribution) else margins
-    n_before, data = len(data), data.without(chosen.leave_out)
-    study, known = Study(data), Margins.of(given, data.campaign.domain)
+    study = Study(data.without(chosen.leave_out) if chosen.leave_out else data)
+    n_left_out, data = len(data) - len(study), study.data
+    known = Margins.of(given, data.campaign.domain)
     if not study.has_likelihood and chosen.estimator.name not in ("moments", "product"):
         raise NeedsReports("counts of bits are published with structure paper and method moments; all else needs the reports")
     cap = chosen.most_cells if chosen.most_cells is not None else default_cap(study)
@@ -258,7 +259,7 @@ def published(
         alarms=alarms_of(data),
         checks=checks_of(data),
         origin=data.origin,
-        n_left_out=n_before - len(data),
+        n_left_out=n_left_out,
         counts=study.counts if chosen.counts and form_of(data.campaign).can_be_published(data.campaign) else None,
     )
 

@@ -2,7 +2,7 @@
 
 from lopub.reproduce.extent import FULL, QUICK, Scale
 from lopub.reproduce.measuring import EXPERIMENTS, cells_of, measure, tables_there
-from lopub.reproduce.writing import refuse_foreign, write_page, write_tables
+from lopub.reproduce.writing import refuse_foreign, remake_page, write_page, write_tables
 
 __all__ = [
     "EXPERIMENTS",
@@ -12,6 +12,7 @@ __all__ = [
     "cells_of",
     "measure",
     "refuse_foreign",
+    "remake_page",
     "tables_there",
     "write_page",
     "write_tables",

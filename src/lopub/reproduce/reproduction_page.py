@@ -6,10 +6,11 @@ from itertools import groupby
 
 from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
-from lopub.reproduce.claims import BETTER, OUT_OF_REACH, WORSE, Claim, Tables
+from lopub.reproduce.claims import BETTER, OTHERWISE, OUT_OF_REACH, UNDECIDED, WORSE, Claim, Tables
 from lopub.reproduce.errata import ERRATA
-from lopub.reproduce.extent import OUR_METHODS, QUICK
+from lopub.reproduce.extent import FULL, OUR_METHODS, QUICK
 from lopub.reproduce.figures import Figure, FigureRow, figures
+from lopub.reproduce.limits import LIMITS
 
 SCALE = "scale"
 FOLDER = "reproduction"
@@ -18,12 +19,14 @@ HEAD = """# The paper's evaluation, reproduced
 {note}
 Made by `lopub reproduce` from the csv files in [{folder}]({folder}): every number here stands in one of them. The paper is
 "LoPub: High-Dimensional Crowdsourced Data Publication with Local Differential Privacy". `EM_JD`, `Lasso_JD` and
-`Lasso+EM_JD` are its algorithms as it gives them, with its mistakes mended (a bit that agrees with a candidate's filter
-counts as agreeing) and its own rule to stop; `em`, `moments` and `shrunk` are ours, `product` multiplies estimated marginals
-and knows no dependence at all.
+`Lasso+EM_JD` are its algorithms with its mistakes mended (a bit that agrees with a candidate's filter counts as agreeing) and
+its own rule to stop; Lasso is brought to sum to one and has an alpha of ours: "How it was run" tells what that does. `em`,
+`moments` and `shrunk` are ours, `product` multiplies estimated marginals and knows no dependence at all.
 
-Errors are AVD, half the sum of absolute differences: the share of people in the wrong cell. Bars are standard deviations
-over seeds; each seed is another sample of the records and other noise. Times are of one core and differ from run to run.
+Errors are AVD, half the sum of absolute differences: the share of people in the wrong cell, against the frequencies of the very
+records that sent the reports. Bars are standard deviations over seeds; each seed is another sample of the records and other
+noise. Figures are means over the sets of attributes that were drawn, not over all. Times are of one core and differ from run to
+run. Every verdict has the number of its seeds beside it, and is made by the limits under "What counts as agreeing".
 
 The tables are not quite the paper's: Adult is, value for value; TPC-E was generated anew, as the paper's file cannot be had;
 which baskets of Retail the paper took is not known. What the paper reports of its Retail fits another table: NLTCS, the file
@@ -40,22 +43,32 @@ QUICK_NOTE = """
 MIXED = "mixed"
 MIXED_NOTE = """
 > **Of more than one run**: NLTCS was measured after the rest, on a machine that was busy with other work, and without `shrunk`
-> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`) is of earlier versions.
-> Of times, compare only those of one table and one estimator.
+> and `calibrated`. On the other tables, what our own estimators have (`shrunk`, `calibrated`, `planned`, and `em` at equal
+> privacy on Retail and Adult) is of earlier versions; `docs/estimation.md` tells of today's `shrunk`.
+> Of times, compare only those of one table and one estimator. The history of the csv files (`git log` of their folder) tells
+> which version measured what.
 """
+SCALE_TEXTS = {
+    FULL.name: "full: all that this table tells",
+    QUICK.name: "quick: a small part of everything",
+    MIXED: "several full runs at different times, by more than one version of the estimators: see the note at the top",
+}
 NOTES = {QUICK.name: QUICK_NOTE, MIXED: MIXED_NOTE}
 """What a page says above everything else, by the scale of its run; nothing of a full one in one piece."""
 SECTIONS = {
     estimation.NAME: (
         "Joints of k attributes",
-        "The paper's samples: half of Retail, a tenth of Adult and TPC-E; Bloom filters with four hashes. `moments` knows"
+        "The paper's samples: half of Retail and NLTCS, a tenth of Adult and TPC-E; Bloom filters with four hashes. Errors are"
+        " against the sample, means over the sets that were drawn. `moments` knows"
         " pairs only: its larger joints are those of largest entropy. Plain loops go over reports, bits and candidates as the"
         " paper's algorithms are written, timed on a few reports and scaled; the regression is compiled either way.",
     ),
     identification.NAME: (
         "Which attributes depend on each other",
         "Shares of all pairs. True dependences are those of the sample itself at the paper's phi. `shrunk, gain` takes a"
-        " pair where held-out reports prefer its joint to independence, whatever phi.",
+        " pair where held-out reports prefer its joint to independence, whatever phi. `Algorithm 4 as written` compares a pair"
+        " with marginals that have a Lasso of their own, and takes it as dependent where it has people in a cell that those rule"
+        " out: its information is then infinite.",
     ),
     pruning.NAME: (
         "Pruning",
@@ -70,15 +83,17 @@ SECTIONS = {
     ),
     privacy.NAME: (
         "Equal privacy",
-        "Total epsilon of a whole report, everything in it counted, on all records. A trusted server sees the records,"
+        "Total epsilon of a whole report, everything in it counted, on all records, and errors against all of them. Below, the"
+        " baselines see a sample, so that the two are not to be compared with each other. A trusted server sees the records,"
         " publishes by the same structure and adds Laplace noise to mutual information and clique counts; without noise,"
         " what is left is the model's own error.",
     ),
     baselines.NAME: (
         "RAPPOR and Fanti's EM",
-        "Pairs, each collected on its own at the whole epsilon. RAPPOR takes one filter over the product domain, as long"
-        " as the two of Fanti's EM together; `direct` sends the noisy cell itself. Bits by the paper's formula are for one"
-        " false positive in a hundred.",
+        "Pairs, each collected on its own at the whole epsilon, from the samples of the estimation. RAPPOR takes one filter over"
+        " the product domain, as long as the two of Fanti's EM together, or as the formula has it; `direct` sends the noisy cell"
+        " itself. All are decoded by `em`, RAPPOR too, which does better than the regression that the paper describes. Bits by"
+        " the paper's formula are for one false positive in a hundred.",
     ),
 }
 
@@ -86,7 +101,14 @@ SECTIONS = {
 def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -> str:
     """Markdown; figures that were not run are left out. settings: how the run was made, by what it is about."""
     note = NOTES.get(settings.get(SCALE, ""), "")
-    parts = [HEAD.format(folder=FOLDER, note=note), *_sides(claims), _claims_table(claims), _settings(settings), _errata()]
+    parts = [
+        HEAD.format(folder=FOLDER, note=note),
+        *_sides(claims),
+        _claims_table(claims),
+        _limits(),
+        _settings(settings),
+        _errata(),
+    ]
     for experiment, own in groupby(figures(), key=lambda figure: figure.experiment):
         shown = [figure for figure in own if tables.get(figure.name)]
         if shown:
@@ -96,8 +118,13 @@ def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -
     return "\n".join(part for part in parts if part)
 
 
+def _limits() -> str:
+    return "## What counts as agreeing\n\n" + markdown(("word", "limit"), LIMITS)
+
+
 def _settings(settings: Mapping[str, str]) -> str:
-    return "## How it was run\n\n" + markdown(("what", "how"), list(settings.items()))
+    told = {what: SCALE_TEXTS.get(how, how) if what == SCALE else how for what, how in settings.items()}
+    return "## How it was run\n\n" + markdown(("what", "how"), list(told.items()))
 
 
 def _errata() -> str:
@@ -106,24 +133,25 @@ def _errata() -> str:
 
 
 def _sides(claims: Sequence[Claim]) -> Iterator[str]:
-    """What is worse than the paper says, what is better, and what could not be reproduced."""
+    """What is worse than the paper says, what is better, what is neither, and what could not be reproduced or decided."""
     titles = {
         WORSE: "Worse than the paper says",
         BETTER: "Better than the paper says",
+        OTHERWISE: "Otherwise than the paper says, neither better nor worse",
         OUT_OF_REACH: "Could not be reproduced, or in part only",
+        UNDECIDED: "Undecided with so few seeds",
     }
     for side, title in titles.items():
         own = [
-            f"- {claim.about}: the paper has {claim.paper}, we {claim.ours}. {claim.why}"
-            for claim in claims
-            if claim.side == side
+            f"- {claim.about}. Paper: {claim.paper}. Here: {claim.ours}. {claim.why}" for claim in claims if claim.side == side
         ]
         yield f"## {title}\n\n" + ("\n".join(own) if own else "Nothing that was run.") + "\n"
 
 
 def _claims_table(claims: Sequence[Claim]) -> str:
-    rows = [(claim.about, claim.paper, claim.ours, claim.verdict, claim.why) for claim in claims]
-    return "## The paper's claims, one by one\n\n" + markdown(("claim", "paper", "ours", "verdict", "why"), rows)
+    rows = [(claim.about, claim.paper, claim.ours, claim.verdict, claim.held, claim.seeds, claim.why) for claim in claims]
+    head = ("claim", "paper", "ours", "verdict", "holds in", "seeds", "why")
+    return "## The paper's claims, one by one\n\n" + markdown(head, rows)
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

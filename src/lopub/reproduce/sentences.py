@@ -8,13 +8,14 @@ from lopub.contract.domain import Categorical, Domain
 from lopub.contract.terms import Terms
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.reproduce.claims import Claim, Tables, judged
+from lopub.reproduce.dependence_claims import claims_of_dependences
 from lopub.reproduce.estimation_claims import claims_of_estimation
 from lopub.reproduce.outcome_claims import claims_of_outcomes
 
 
 def claims(tables: Tables) -> list[Claim]:
     """Those whose figures were run."""
-    return [*_epsilon(), *claims_of_estimation(tables), *claims_of_outcomes(tables)]
+    return [*_epsilon(), *claims_of_estimation(tables), *claims_of_dependences(tables), *claims_of_outcomes(tables)]
 
 
 def _epsilon() -> Iterator[Claim]:

@@ -65,6 +65,11 @@ def sent(collector: Collector) -> list[Report]:
     return [Report.from_bytes(data, collector.campaign) for body in bodies for data in unframed(body)]
 
 
+def sent_at_least_once(collector: Collector) -> list[Report]:
+    """Each report once, in the order in which they first came: somebody of little patience may send the same bytes twice."""
+    return list({report.to_bytes(): report for report in sent(collector)}.values())
+
+
 @pytest.mark.parametrize("mode", ["sampled", "permanent"])
 def test_send_makes_a_report_wherever_one_is_due_and_says_so_where_none_is(mode, clock, tmp_path):
     collector = Collector(campaign_of(mode))
@@ -136,7 +141,7 @@ def test_a_report_that_could_not_be_sent_goes_out_with_that_of_the_next_round(cl
     told = done(lopub(*words, given=RECORD)).stdout
     assert "Sent, because it was waiting: what was made in the round from 2026-11-02." in told
     assert "Sent: the collector has the noisy report of the round from 2026-11-09, and counts it once" in told
-    assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
+    assert [report.slot for report in sent_at_least_once(collector)] == [(OPENS - EPOCH).days, (OPENS - EPOCH).days + 7]
 
 
 @pytest.mark.parametrize("given", [None, "{}", "no JSON"])
@@ -151,7 +156,7 @@ def test_a_report_that_waits_is_not_held_back_by_the_record_of_the_next_round(gi
     result = lopub(*words, *([] if given is None else ["-"]), given=given or "")
     assert result.returncode == 1 and "what was made in the round from 2026-11-02" in result.stdout
     assert given is not None or "lopub: a report of a new round is due, so RECORD is needed" in result.stderr
-    assert [report.slot for report in sent(collector)] == [(OPENS - EPOCH).days]
+    assert [report.slot for report in sent_at_least_once(collector)] == [(OPENS - EPOCH).days]
 
 
 @pytest.mark.parametrize("when", ["early", "late"])
@@ -169,7 +174,7 @@ def test_an_earlier_report_that_is_refused_does_not_keep_back_that_of_the_presen
     collector.bodies["reports"].clear()
     done(lopub(*words, given=RECORD))
     expected = [0, 7] if when == "early" else [7]
-    assert [report.slot - (OPENS - EPOCH).days for report in sent(collector)] == expected
+    assert [report.slot - (OPENS - EPOCH).days for report in sent_at_least_once(collector)] == expected
 
 
 def test_a_report_whose_grace_is_over_is_told_in_plain_words(clock, tmp_path):
@@ -509,7 +514,7 @@ def test_nothing_that_all_rounds_print_tells_how_many_reports_a_hidden_round_has
 OTHERS = [
     *(("--round", "2026-11"), ("--structure", "paper"), ("--method", "em"), ("--phi", "0.1"), ("--prune", "dependence")),
     *(("--most-cells", "9"), ("--rows", "9"), ("--copies", "2"), ("--numbers", "draw"), ("--margin", "x.csv"), ("--seed", "0")),
-    *(("--prune-by", "entropy"), ("--stop", "paper"), ("--no-counts",)),
+    *(("--prune-by", "entropy"), ("--stop", "paper"), ("--no-counts",), ("--leave-out", "2026-11-02")),
 ]
 
 

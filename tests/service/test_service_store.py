@@ -461,8 +461,7 @@ def guarded(postgres: Postgres) -> tuple[int, str]:
     rules = postgres.directory / "data" / "pg_hba.conf"
     own = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all rejected 127.0.0.1/32 reject\n"
     rules.write_text(own + rules.read_text())
-    postgres.stop("fast")
-    postgres.start()  # with the new rules
+    postgres.reload()
     return postgres.port, name
 
 

@@ -557,3 +557,16 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path: Path):
     with pytest.raises(StoreError, match="there is no backup"):
         restore(tmp_path / "nothing", store)
     store.close()
+
+
+def test_one_connection_of_its_own_writes(tmp_path: Path):
+    """Forbids to let readers and the writer share connections: each commit made the page caches of all others worthless, and the
+    process grew by one more cache whenever two of them met."""
+    store, writing, reading = SqliteStore(tmp_path / "lopub.db"), set[int](), set[int]()
+    for _ in range(3):
+        with store.writing() as connection:
+            writing.add(id(connection.connection.driver_connection))
+            with store.reading() as beside:
+                reading.add(id(beside.connection.driver_connection))
+    assert len(writing) == 1 and not writing & reading
+    store.close()

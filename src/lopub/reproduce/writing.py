@@ -103,8 +103,8 @@ def settings_of(scale: Scale) -> dict[str, str]:
         " seed s is 0, 1, ...: records in the order of NumPy's default_rng([2018, s]), sets by default_rng([k, s]), noise by s",
         "samples": "records drawn without replacement, anew for each seed: half of Retail and NLTCS, a tenth of Adult and TPC-E;"
         " dependences and pruning on all of Retail and NLTCS; classifiers are tested on as many other records",
-        "equal privacy": f"all records; {scale.pairs_a_seed} random pairs per seed, and the {N_DEPENDENT} (or as many) whose joint"
-        " has the largest AVD from the product of its marginals",
+        "equal privacy": f"all records; {scale.pairs_a_seed} random pairs per seed, and the {N_DEPENDENT} (or as many) whose"
+        " joint has the largest AVD from the product of its marginals",
         "em at strong noise": "on TPC-E, random pairs by bloom and `em` do not become better with every epsilon: an epsilon that"
         " all attributes share leaves noise, which `em` fits; uniform joints have AVD 0.33 (seed 0, measured apart), and how far"
         " from that start the fit ends differs (0.36 at epsilon 1, 0.61 at 2)",

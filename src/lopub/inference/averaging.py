@@ -39,7 +39,7 @@ DOUBT = 1.0
 report tells them apart, the stronger one is the safer."""
 MOST_TAUGHT = 30
 """Pairs that the weights are learned from."""
-MOST_TAUGHT_REPORTS = 1_500_000
+MOST_TAUGHT_REPORTS = 500_000
 """Reports about all of them; many reports of one pair do not need the other pairs."""
 MOST_TAUGHT_CELLS = 1024
 """Cells of such a pair: larger ones take long."""

@@ -14,6 +14,7 @@ extensions = ["myst_parser", "accessible", "links", "mathml", "public_names"]
 exclude_patterns = ["_site", "*.py"]
 suppress_warnings = ["myst.xref_ambiguous"]
 nitpicky = True
+smartquotes_action = "qe"  # quotes and ellipses; two hyphens are an option, not a dash
 myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 pygments_style = "a11y-high-contrast-light"

@@ -1,5 +1,6 @@
 """Write docs/cli.md from the command line itself. `python docs/make_cli.py`; a test compares the two."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,17 +32,39 @@ def parameters(command: Any) -> Iterator[str]:
         value = f" `{parameter.metavar}`" if names and parameter.metavar else ""
         stated = isinstance(parameter.default, int | str | Path) and not isinstance(parameter.default, bool)
         tail = f" Default: `{parameter.default}`." if stated else ""
-        yield f"- {shown}{value}: {getattr(parameter, 'help', '') or ''}{tail}"
+        yield f"- {shown}{value}: {options_as_code(getattr(parameter, 'help', '') or '')}{tail}"
+
+
+def as_page(text: str) -> str:
+    """Help as Markdown: one line per paragraph, options as code, and pages that say more as links."""
+    lines = [" ".join(part.split()) for part in text.strip().split("\n\n")]
+    return re.sub(r"\bdocs/([\w-]+)\.md", r"[\1](\1.md)", options_as_code("\n\n".join(lines)))
+
+
+def options_as_code(text: str) -> str:
+    """Two hyphens outside code would become a dash."""
+    pieces = text.split("`")
+    pieces[::2] = [re.sub(r"(?<![\w-])(--[a-z][a-z-]*)", r"`\1`", plain) for plain in pieces[::2]]
+    return "`".join(pieces)
+
+
+def overview(found: list[tuple[str, Any]]) -> str:
+    """Every command in one line, with a link to its part of the page."""
+    rows = [f"| [{name}](#{name.replace(' ', '-')}) | {as_page(command.help or '').splitlines()[0]} |" for name, command in found]
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 
 def page() -> str:
+    found = list(commands(get_command(app), "lopub"))
     parts = [
         "# The command line",
-        "Made by `docs/make_cli.py` from the program itself. Exit codes: 0 done, 1 refused with one sentence, 2 wrong usage.",
+        "Every command with its options; `lopub COMMAND -h` prints the same. Exit codes: 0 done, 1 refused with one sentence, "
+        "2 wrong usage. [What the commands share](commands.md) says how reports are named, and what `--json` prints. "
+        "(`docs/make_cli.py` writes this page from the program itself.)",
+        overview(found),
     ]
-    for name, command in commands(get_command(app), "lopub"):
-        help_text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").strip().split("\n\n"))
-        parts += [f"## {name}", help_text, "\n".join(parameters(command))]
+    for name, command in found:
+        parts += [f"## {name}", as_page(command.help or ""), "\n".join(parameters(command))]
     return "\n\n".join(parts) + "\n"
 
 

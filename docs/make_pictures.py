@@ -38,8 +38,8 @@ def belief() -> Figure:
     epsilon = np.linspace(0, 9, 91)
     for before, colour in ((0.5, WARM), (0.1, COOL), (0.01, INK)):
         odds = before / (1 - before) * np.exp(epsilon)
-        ax.plot(epsilon, 100 * odds / (1 + odds), color=colour, label=f"held for {before:.0%} likely before".replace("%", " %"))
-    ax.set(xlabel="epsilon", ylabel="at most so sure after a report, %", ylim=(0, 101), xlim=(0, 9))
+        ax.plot(epsilon, 100 * odds / (1 + odds), color=colour, label=f"{before:.0%} likely before".replace("%", " %"))
+    ax.set(xlabel="epsilon", ylabel="likely after one report, at most (%)", ylim=(0, 101), xlim=(0, 9))
     ax.legend(frameon=False, loc="lower right")
     return figure
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("", "cli", "clients")]
 
-from contributing import chromium, hosted
+from contributing import Visitor, chromium, hosted
 from documents import ROOT, Shell, blocks_of
 from PIL import Image
 
@@ -38,6 +38,15 @@ def made(folder: Path) -> None:
         shell.run("lopub publish campaign.json reports.parquet -o publication")
 
 
+def took_part(visitor: Visitor, address: str) -> None:
+    """Somebody whose report names another answer than their own, which shows best what noise does."""
+    for _ in range(20):
+        visitor.forget()
+        visitor.open(address).answer(ANSWERS).draw()
+        if "not your own answer" in visitor.driver.find_element("css selector", ".goes").text:
+            return
+
+
 def kept(picture: bytes, name: str) -> None:
     path = PICTURES / name
     path.write_bytes(picture)
@@ -49,11 +58,16 @@ def main() -> None:
         folder = Path(name)
         made(folder)
         with hosted(folder) as address, chromium(folder / "profile") as visitor:
-            visitor.size(820, 1020).open(f"{address}/site/index.html").answer(ANSWERS).draw()
-            visitor.run("document.querySelector('.goes').closest('section, main').scrollIntoView(); scrollBy(0, -190)")
+            took_part(visitor.size(820, 912), f"{address}/site/index.html")
+            visitor.run("document.querySelector('.leaving').scrollIntoView(); scrollBy(0, -16)")
             kept(visitor.driver.get_screenshot_as_png(), "taking-part.png")
             visitor.size(900, 1000).driver.get(f"{address}/publication/report.html")
+            kept(visitor.driver.get_screenshot_as_png(), "report-top.png")
+            visitor.size(800, 1000).run(
+                "[...document.querySelectorAll('h2')].find(e => e.textContent.startsWith('What people')).scrollIntoView()"
+            )
             kept(visitor.driver.get_screenshot_as_png(), "report.png")
+            visitor.run("scrollTo(0, 0)")
             visitor.size(390, 800)
             kept(visitor.driver.get_screenshot_as_png(), "phone.png")
 

@@ -93,6 +93,14 @@ def test_the_citation_is_of_this_version():
     assert citation["license"] == tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]
 
 
+def test_every_part_of_the_release_has_the_same_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    client = json.loads((ROOT / "clients/js/package.json").read_text(encoding="utf-8"))
+    newest = re.search(r"(?m)^## (?!Unreleased)(.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
+    assert client["version"] == lopub.__version__
+    assert newest is not None and newest[1] == f"{citation['version']} ({citation['date-released']})"
+
+
 # ---- the container
 
 

@@ -5,28 +5,33 @@ import importlib
 import re
 import shutil
 import sys
+import textwrap
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from commands import all_commands, options_of
 from documents import ROOT, Block, blocks_of, commands_of, fits, run
+from markdown_it import MarkdownIt
 
 sys.path.insert(0, str(ROOT / "docs"))
 import make_pictures
 
+import lopub
 from lopub.cli.next_steps import ASK, BEGIN, COLLECT, PLAN, SHOWN
+from lopub.service.settings import CollectorSettings
 
 RUN_ELSEWHERE = {
-    "README.md": "cli/test_readme.py",
-    "docs/auditing.md": "evaluation/audit/test_audit.py",
-    "docs/format.md": "contract/test_golden.py",
-    "docs/http.md": "service/test_operating.py",
-    "docs/operating.md": "service/test_operating.py",
-    "docs/queries.md": "cli/test_cli_query.py",
-    "docs/questionnaires.md": "forecast/test_questionnaires_page.py",
-    "docs/repeating.md": "cli/test_repeating_page.py",
+    "README.md": ("cli/test_readme.py", {"json": 1, "sh": 2, "python": 2}),
+    "docs/auditing.md": ("evaluation/audit/test_audit.py", {"console": 1}),
+    "docs/format.md": ("contract/test_golden.py", {"json": 23}),
+    "docs/http.md": ("service/test_operating.py", {"python": 1, "sh": 1}),
+    "docs/operating.md": ("service/test_operating.py", {"sh": 1, "python": 2, "toml": 1}),
+    "docs/queries.md": ("cli/test_cli_query.py", {"sh": 1, "python": 2}),
+    "docs/questionnaires.md": ("forecast/test_questionnaires_page.py", {"json": 17}),
+    "docs/repeating.md": ("cli/test_repeating_page.py", {"json": 2, "sh": 3, "python": 2}),
 }
-"""Documents that a test of their own runs, which knows what they need."""
+"""Documents that a test of their own runs, which knows what they need, and how many blocks it runs: no other hides there."""
 NOT_CODE = {"text", "pycon"}
 WRITTEN_HERE = [
     ROOT / name for name in ("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "clients/js/README.md")
@@ -36,6 +41,8 @@ DOCUMENTS = sorted(
 )
 NAMED = [page for page in DOCUMENTS if page.name != "CHANGELOG.md"]
 """A changelog also names what is gone."""
+OTHER_VARIABLES = {"LOPUB_DATA", "LOPUB_FULL", "LOPUB_GATE"}
+"""Read by the catalogue and by the tests."""
 OTHER_PROGRAMS = re.compile(
     r"\b(curl|npm|node|docker|podman|pip|ssh|psql|sphinx|frictionless|mlcroissant|pg_dump|make|pytest|openssl)\b"
     r"|\bpython3? (-m|\w+\.py)\b"
@@ -73,9 +80,21 @@ def test_a_block_that_is_not_run_says_why(page: Path):
             assert runs_here(block), f"{where}: nothing runs a block of {block.language}; mark it `no-run: why`"
 
 
-def test_a_page_that_is_run_elsewhere_is_named_there():
-    for page, test in RUN_ELSEWHERE.items():
-        assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), f"{test} does not run {page}"
+@pytest.mark.parametrize("page", DOCUMENTS, ids=name_of)
+def test_no_block_hides_from_the_tests(page: Path):
+    """Whatever a reader sees as a block of code has a language, or is a directive of the site; none is merely indented."""
+    shown = [token for token in MarkdownIt().parse(page.read_text(encoding="utf-8")) if token.type in ("fence", "code_block")]
+    fenced = [token for token in shown if token.type == "fence" and not token.info.startswith("{")]
+    assert [token.content for token in shown if token.type == "code_block"] == []
+    assert [textwrap.dedent(token.content) for token in fenced] == [textwrap.dedent(block.text) for block in blocks_of(page)]
+
+
+@pytest.mark.parametrize("page", RUN_ELSEWHERE)
+def test_a_page_that_is_run_elsewhere_has_the_blocks_that_are_run_there(page: str):
+    test, run_there = RUN_ELSEWHERE[page]
+    assert Path(page).name in (ROOT / "tests" / test).read_text(encoding="utf-8"), f"{test} does not run {page}"
+    left = [block.language for block in blocks_of(ROOT / page) if block.reason is None and block.language not in NOT_CODE]
+    assert Counter(left) == run_there
 
 
 def code_of(page: Path) -> list[str]:
@@ -126,6 +145,42 @@ def test_every_python_name_that_a_page_imports_exists(page: Path):
             home = importlib.import_module(found[1])
             missing = [name for name in re.split(r",\s*", found[2].strip()) if not hasattr(home, name)]
             assert missing == [], f"{name_of(page)}: {found[1]} has no {missing}"
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_every_member_of_a_public_name_that_a_page_mentions_exists(page: Path):
+    for code in code_of(page):
+        for name, member in re.findall(r"(?<![\w./-])([A-Z]\w+)\.([a-z]\w+)\b", code):
+            if name in lopub.__all__ and member not in ("md", "json"):
+                assert member in members_of(name, page), f"{name_of(page)}: {name} has no {member} ({code})"
+
+
+def members_of(name: str, page: Path) -> set[str]:
+    """What a class has in Python; on pages about the browser client, every word of its source."""
+    if name_of(page) in ("docs/browser.md", "clients/js/README.md"):
+        return {
+            word
+            for file in (ROOT / "clients/js/src").glob("*.ts")
+            for word in re.findall(r"\w+", file.read_text(encoding="utf-8"))
+        }
+    thing = getattr(lopub, name)
+    return {*dir(thing), *getattr(thing, "__annotations__", ())}
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_every_target_of_make_that_a_page_names_exists(page: Path):
+    targets = set(re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    for code in code_of(page):
+        if named := re.match(r"make ([a-z-]+)$", code):
+            assert named[1] in targets, f"{name_of(page)}: {code}"
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_every_variable_of_the_environment_that_a_page_names_is_read(page: Path):
+    settings = {f"LOPUB_{name.upper()}" for name in CollectorSettings.__dataclass_fields__}
+    for code in code_of(page):
+        for name in re.findall(r"\bLOPUB_[A-Z_]+\b", code):
+            assert name in settings | OTHER_VARIABLES, f"{name_of(page)}: {name}"
 
 
 @pytest.mark.parametrize("page", NAMED, ids=name_of)

@@ -29,9 +29,12 @@ KINDS = (
     "tutorials/noisy-report",  # equations, code with what it prints, pictures
     "explanation/epsilon",  # tables, equations, pictures
     "http",  # long blocks of code
+    "cli",  # lists of options
+    "glossary",  # definitions
     "reference/python-device",  # signatures
     "search",
 )
+FOUND = "#search-results li a[href*='taking-part']"
 needs_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver")
 
 
@@ -110,6 +113,18 @@ def test_every_public_name_is_described_once(site: Path):
     assert sorted(described) == sorted(set(lopub.__all__) - {"__version__"})
 
 
+def test_the_navigation_is_in_five_parts(site: Path):
+    text = (site / "index.html").read_text(encoding="utf-8")
+    captions = re.findall(r'<p class="caption"[^>]*><span class="caption-text">([^<]+)', text)
+    assert captions == ["Start", "Tutorials", "How-to", "Explanation", "Reference"]
+
+
+def test_an_option_is_not_set_with_a_dash(site: Path):
+    """Typographic dashes for two hyphens would spoil every command that a reader copies."""
+    for page in pages(site):
+        assert re.findall(r"(?<!\w)–[a-z]{3,}", page.read_text(encoding="utf-8")) == [], page
+
+
 def test_every_page_on_disk_is_in_the_site(site: Path):
     missing = [
         p for p in (ROOT / "docs").rglob("*.md") if not (site / p.relative_to(ROOT / "docs").with_suffix(".html")).exists()
@@ -160,8 +175,16 @@ def test_the_search_finds_a_page_without_a_network(browser: Any, address: str):
     from selenium.webdriver.support.ui import WebDriverWait
 
     read(browser, f"{address}/search.html?q=withdraw")
-    found = "#search-results li a[href*='taking-part']"
-    WebDriverWait(browser, 60).until(lambda page: page.find_elements("css selector", found))
+    WebDriverWait(browser, 60).until(lambda page: page.find_elements("css selector", FOUND))
+
+
+@needs_browser
+@pytest.mark.xdist_group("browser")
+def test_the_search_works_from_a_folder_without_a_server(browser: Any, site: Path):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    read(browser, f"file://{site}/search.html?q=withdraw")
+    WebDriverWait(browser, 60).until(lambda page: page.find_elements("css selector", FOUND))
 
 
 @needs_browser
@@ -171,4 +194,5 @@ def test_every_page_fits_on_a_phone_and_axe_finds_nothing(browser: Any, site: Pa
     for page in pages(site):
         kind = page.relative_to(site).with_suffix("").as_posix()
         test_a_page_fits_on_a_phone(browser, address, kind)
-        test_axe_finds_nothing_on_a_page(browser, address, kind, "phone", "dark")
+        for size, scheme in (("desk", "light"), ("desk", "dark"), ("phone", "light"), ("phone", "dark")):
+            test_axe_finds_nothing_on_a_page(browser, address, kind, size, scheme)

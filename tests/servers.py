@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 STARTUP_SECONDS = 30
+PATIENCE_SECONDS = 600
 PROGRAM = ("-m", "lopub")
 PLACES = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), Path("/usr/local/bin"), Path("/usr/bin")]
 
@@ -150,16 +151,35 @@ class Postgres:
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -k {self.directory}"
-        self._run("pg_ctl", "-D", str(self.directory / "data"), "-l", str(self.directory / "log"), "-o", options, "-w", "start")
+        self._control("-l", str(self.directory / "log"), "-o", options, "start")
 
     def stop(self, mode: str = "immediate") -> None:
-        self._run("pg_ctl", "-D", str(self.directory / "data"), "-m", mode, "-w", "stop")
+        self._control("-m", mode, "stop")
+
+    def reload(self) -> None:
+        """Its rules are read again, and hold once this returns: for every connection from then on."""
+        before = self._loaded()
+        self._control("reload")
+        while self._loaded() == before:
+            time.sleep(0.02)
+
+    def _loaded(self) -> str:
+        """When a server that a connection meets had read its rules."""
+        return self._run("psql", *self._here, "-d", "postgres", "-A", "-t", "-c", "SELECT pg_conf_load_time()")
+
+    def _control(self, *arguments: str) -> None:
+        """pg_ctl, however long it takes: the last checkpoint of hundreds of databases can take minutes on a busy disk."""
+        self._run("pg_ctl", "-D", str(self.directory / "data"), "-w", "-t", str(PATIENCE_SECONDS), *arguments)
+
+    @property
+    def _here(self) -> tuple[str, ...]:
+        return ("-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub")
 
     def new_database(self) -> str:
         """The address of a new, empty database."""
         self._n_databases += 1
         name = f"lopub{self._n_databases}"
-        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub", name)
+        self._run("createdb", *self._here, name)
         return f"postgresql://lopub@127.0.0.1:{self.port}/{name}"
 
     @contextmanager
@@ -182,7 +202,7 @@ class Postgres:
             self.sql(f"DROP TABLESPACE {name}")
 
     def sql(self, statement: str) -> None:
-        self._run("psql", "-h", "127.0.0.1", "-p", str(self.port), "-U", "lopub", "-d", "postgres", "-q", "-c", statement)
+        self._run("psql", *self._here, "-d", "postgres", "-q", "-c", statement)
 
     def dump(self, address: str) -> bytes:
         """What pg_dump says of a database."""
@@ -192,15 +212,14 @@ class Postgres:
         file.unlink()
         return content
 
-    def _run(self, program: str, *arguments: str) -> None:
+    def _run(self, program: str, *arguments: str) -> str:
         place = postgres_programs()
         assert place is not None
         as_postgres = ["runuser", "-u", "postgres", "--"] if os.getuid() == 0 else []
         command = [*as_postgres, str(place / program), *arguments]
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, cwd="/"
-        )
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, cwd="/")
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from lopub.inference import averaging as of
 from lopub.inference.averaging import STRENGTHS, Gains, averaged, held_out_gains, learned, taught_pairs, weights_of
 from lopub.inference.em import em_map
 from lopub.inference.evidence import EVERY_FOLD
-from lopub.inference.joint import avd
+from lopub.inference.joint import avd, raked
 from lopub.inference.shrunk import fitted
 from lopub.inference.tallied import TalliedEvidence, tallied
 
@@ -115,11 +115,24 @@ def test_a_fit_is_read_as_the_people_who_reported():
     assert people == pytest.approx(fit + 0.3 * (fit - prior), abs=1e-4)
 
 
-def test_all_weight_on_independence_is_the_product_itself():
+def test_independence_too_is_read_as_the_people_who_reported():
+    """The product itself would leave out what is known about them: their answers depend on each other a little by chance."""
     basis = study_of(survey(600), "0.5")._basis
-    prior, marginals = basis.independent((0, 1)), [basis.marginal(0), basis.marginal(1)]
-    only = np.eye(len(STRENGTHS))[0]
-    assert averaged(basis.summary((0, 1)), prior, marginals, only).joint == pytest.approx(prior, abs=1e-12)
+    evidence, prior, marginals = basis.summary((0, 1)), basis.independent((0, 1)), [basis.marginal(0), basis.marginal(1)]
+    people = averaged(evidence, prior, marginals, np.eye(len(STRENGTHS))[0]).joint
+    assert people == pytest.approx(raked(em_map(evidence)(prior)[1], [(0,), (1,)], marginals), abs=1e-5)
+    assert np.abs(people - prior).max() > 0.01
+
+
+def test_chance_frequencies_of_independent_answers_are_read_off_reports_of_little_noise():
+    """300 people in 512 cells are far from the product of their marginals, though nothing depends on anything."""
+    domain = Domain(tuple(Categorical(name=name, values=tuple("abcdefgh")) for name in "xyz"))
+    records = Dataset(domain, np.random.default_rng(2).integers(0, 8, (300, 3)).astype(np.uint16))
+    request = CampaignRequest(flip_probability="0.1", n_bits=128, n_hashes=4)
+    study = Study(simulate(records, make_campaign(domain, Terms(name="test"), request), seed=3))
+    true = records.counts(domain.names) / len(records)
+    errors = {method: avd(study.estimate(domain.names, method).probabilities, true) for method in ("shrunk", "em", "product")}
+    assert errors["product"] > 0.3 and errors["shrunk"] <= 1.1 * errors["em"]
 
 
 def test_a_tighter_average_moves_no_cell_of_one_that_converged(monkeypatch: pytest.MonkeyPatch):

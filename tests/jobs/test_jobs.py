@@ -38,12 +38,13 @@ from lopub.jobs.attempt import outcome_of
 from lopub.jobs.copying import export
 from lopub.jobs.deleting import delete
 from lopub.jobs.publishing import publish
-from lopub.jobs.results import MARK, place_of, tidy, write_archive, write_outcome
+from lopub.jobs.results import MARK, tidy, write_archive, write_outcome
 from lopub.jobs.trying import plan
 from lopub.jobs.work import Task
 from lopub.jobs.worker import Worker
 from lopub.service.campaigns import Entry, close_campaign, erase, find_campaign, open_campaign, tally
 from lopub.service.collector import erase_overdue
+from lopub.service.console.results import place_of
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import (

@@ -287,8 +287,8 @@ def test_the_page_says_its_settings():
     told = settings_of(FULL)
     assert told["filters"] == "m = 32 on Retail and NLTCS, 128 on Adult and TPC-E; h = 4"
     assert told["phi"] == "0.25 on Retail and NLTCS, 0.4 on Adult and TPC-E"
-    assert "all records; 30 random pairs a seed, and the 12 " in told["equal privacy"]
-    assert ", 10 random pairs a seed" in told["RAPPOR and Fanti's EM"]
+    assert "all records; 30 random pairs per seed, and the 12 " in told["equal privacy"]
+    assert ", 10 random pairs per seed" in told["RAPPOR and Fanti's EM"]
 
 
 def test_links_of_the_page_lead_to_files_that_the_run_has_written():

@@ -1,6 +1,7 @@
 """Fakes that come while a campaign runs are seen while it runs; whoever looks often is not alarmed more often."""
 
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -66,6 +67,31 @@ def test_fakes_are_seen_at_the_next_look(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(alarming, "MOST_LOOKED_AT", 300)
     drawn = seen(store, entry, 2_000, lookout, number=look_due(2_000, entry.campaign.terms.min_reports))
     assert 100 < drawn.n_reports < 350
+    store.close()
+
+
+def test_whoever_has_looked_rests_fifty_times_as_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Forbids to look whenever there are a quarter more: under full load that is all the time, and cost a fifth of the ingest."""
+    store, lookout, looks, now = store_at(f"sqlite:///{tmp_path}/lopub.db"), Lookout(), [], [100.0]
+    entry = filled(store, fakes.honest(CAMPAIGN, 100, seed=1))
+
+    def slowly(*_: object) -> ReportBatch:
+        looks.append(now[0])
+        now[0] += 2
+        return fakes.honest(CAMPAIGN, 100, seed=1)
+
+    class AtOnce:
+        def __init__(self, *, target: Callable[..., None], args: tuple[object, ...], **_: object) -> None:
+            self.start = lambda: target(*args)
+
+    monkeypatch.setattr(alarming, "looked_at", slowly)
+    monkeypatch.setattr(alarming.threading, "Thread", AtOnce)
+    monkeypatch.setattr(alarming.time, "monotonic", lambda: now[0])
+    for n_reports in range(1_000, 400_000, 1_000):
+        lookout.at(store, entry, n_reports)
+        now[0] += 1
+    assert looks[0] == 100.0 and len(looks) == 4
+    assert all(later - earlier >= 2 + 50 * 2 for earlier, later in pairwise(looks))
     store.close()
 
 

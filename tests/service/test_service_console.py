@@ -25,7 +25,7 @@ from lopub.service.console import gate
 from lopub.service.console.app import HEADERS, SCREENS
 from lopub.service.console.desk import HERE, TEMPLATES
 from lopub.service.console.gate import Gate
-from lopub.service.console.keeping import actions
+from lopub.service.console.keeping import Action, actions
 from lopub.service.console.visits import place_within
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
@@ -40,18 +40,23 @@ HOSTILE = {
     "name": "hostile",
     "language": "en",
     "title": {"en": SCRIPT, "de": SCRIPT + "de"},
-    "description": SCRIPT,
+    "description": {"en": SCRIPT, "de": f"'{SCRIPT}"},
     "consent": {"en": SCRIPT, "de": f'"{SCRIPT}'},
     "min_reports": 3,
     "licence": SCRIPT,
     "schema": {
         "fields": [
-            {"name": "a", "type": "string", "question": {"en": SCRIPT, "de": SCRIPT}, "title": SCRIPT,
-             "categories": [{"value": SCRIPT, "label": {"en": f"'{SCRIPT}", "de": SCRIPT}}, "b"], "other": SCRIPT},
+            {"name": SCRIPT, "type": "string", "question": {"en": SCRIPT, "de": SCRIPT}, "title": SCRIPT,
+             "categories": [{"value": SCRIPT, "label": {"en": f"'{SCRIPT}", "de": SCRIPT}}, "b"],
+             "other": {"en": SCRIPT, "de": SCRIPT}},
             {"name": "c", "type": "boolean", "question": f"{{{{ 7 * 7 }}}}{SCRIPT}"},
+            {"name": f"d{SCRIPT}", "type": "list", "question": {"en": f"<img src=x onerror=alert(1)>{SCRIPT}", "de": SCRIPT},
+             "categories": [{"value": f"x{SCRIPT}", "label": {"en": SCRIPT, "de": f"{SCRIPT}de"}}, f"-{SCRIPT}"],
+             "none": f"-{SCRIPT}", "onlyIf": {"field": SCRIPT, "equals": SCRIPT}},
         ]
     },
 }  # fmt: skip
+"""A script in every text that a draft has, in every language."""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +77,14 @@ def reader(stranger: Console) -> Console:
     """Somebody whose token may only read."""
     stranger.sign_in(stranger.reader)
     return stranger
+
+
+def done(console: Console) -> list[Action]:
+    """What the log holds."""
+    store = store_at(console.address)
+    found = actions(store)
+    store.close()
+    return found
 
 
 def addresses() -> list[tuple[str, str, str]]:
@@ -203,10 +216,25 @@ def test_guessing_tokens_comes_to_an_end(stranger: Console, console: Console):
     answers = [stranger.sign_in(f"lopub_guess{i}").status for i in range(gate.MOST_FAILURES + 2)]
     assert answers[0] == 403
     assert answers[-1] == 429
-    assert stranger.sign_in(stranger.token).status == 429
+    n_written = sum(action.what == "sign-in refused" for action in done(console))
+    assert [stranger.sign_in(f"lopub_more{i}").status for i in range(20)] == [429] * 20
+    assert sum(action.what == "sign-in refused" for action in done(console)) == n_written  # nothing is written any more
     assert console.ask("GET", "/console").status == 200  # who is in stays in
     assert "lopub_guess" not in console.get("/console/log")
     assert not [line for line in console.errors if "lopub_guess" in line]
+
+
+def test_a_stranger_who_guesses_keeps_nobody_out(stranger: Console):
+    """Forbids to try no token at all for a while: anybody who reaches the console could lock its stewards out."""
+    assert [stranger.sign_in(f"lopub_guess{i}").status for i in range(gate.MOST_FAILURES + 2)][-1] == 429
+    assert stranger.sign_in(stranger.reader).status == 303
+    assert stranger.ask("GET", "/console").status == 200
+    store = store_at(stranger.address)
+    token = new_token(store, scope="read", days=1)
+    (name,) = {grant.name for grant in all_grants(store)} & {hashlib.sha256(token.encode()).hexdigest()[:12]}
+    revoke(store, name)
+    store.close()
+    assert stranger.sign_in(token).status == 429
 
 
 def test_failures_are_forgotten_and_sessions_end(monkeypatch: pytest.MonkeyPatch):
@@ -292,13 +320,17 @@ def test_scripts_of_others_are_as_they_were_released_with_their_licence(console:
 def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
     address = begun(console, HOSTILE)
     campaign = opened(console, HOSTILE)
-    pages = [address, f"{address}/plan", f"{address}/preview", "/console", f"/console?q={SCRIPT}"]
+    pages = [address, *(f"{address}{part}" for part in ("/plan", "/advice", "/preview", "/page")), "/console"]
     pages += [f"{campaign}{part}" for part in ("", "/watch", "/poster", "/publish", "/read", "/delete")]
+    pages += ["/console/log", f"/console?q={SCRIPT}", f"{campaign}/read?ask={SCRIPT}"]
     for path in pages:
         for language in LANGUAGES:
             page = console.get(path.replace("<", "%3C").replace(">", "%3E"), Accept_Language=language)
             assert SCRIPT not in page, path
-            assert page.count("<script") == page.count('<script src="/console/static/')
+            assert page.count("<script") == len(
+                re.findall(r'<script (?:defer |type="module" )*src="/console/(?:static|contribute)/', page)
+            )
+            assert "<img src=x" not in page
             assert "49<" not in page and "49&lt;" not in page
 
 

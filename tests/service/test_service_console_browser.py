@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from consoles import Console, running_console, send
+from consoles import Console, begun, running_console, send
 from lopub import Client, MemoryStore
 from lopub.contract.report import FRAMED_TYPE
 from lopub.service.campaigns import all_campaigns
@@ -274,7 +274,7 @@ def test_a_button_that_is_pressed_while_a_draft_is_being_saved_waits_for_it(brow
         browser.find_element("css selector", "button[value='add:boolean']").click()
         walk.until("return !window.before && document.readyState === 'complete'")
         walk.check("Typed and pressed at once")
-        assert browser.find_element("id", "q1-name").get_attribute("value") == "question-2"
+        assert browser.find_element("id", "q1-name").get_attribute("placeholder") == "question-2"
         order = browser.execute_script("return sessionStorage.getItem('order')").split()
         assert order[0] == "saving" and order.count("saving") == order.count("saved") and order[-2:] == ["saved", "left"]
         walk.was_quiet()
@@ -303,7 +303,7 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
         last = len(KINDS)
         walk.to(f"#q{last} summary")
         walk.press(Keys.ENTER)
-        walk.to(f"#q{last}-rule-field")
+        walk.to(f"#q{last}-rule-place")
         walk.press(Keys.DOWN)
         walk.write(f"#q{last}-rule-value", "yes")
         walk.write("#new_language", "de")
@@ -311,8 +311,8 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
         walk.write("#title-de", "Jede Art")
         walk.choose("button[value=save]:not(.unseen)", "Every kind")
         assert not browser.find_elements("css selector", ".mistake"), walk.text
-        rule = browser.find_element("id", f"q{last}-rule-field").get_attribute("value")
-        assert rule == "question-1"
+        rule = browser.find_element("id", f"q{last}-rule-place").get_attribute("value")
+        assert rule == "0"
         walk.choose("button[value=plan]", "Every kind")
         walk.until("return !document.querySelector('#advice[hx-get]')")
         walk.choose("button[value=show]", "preview")
@@ -341,3 +341,141 @@ def test_the_questions_can_be_framed_on_a_site_that_is_named_and_on_no_other(
                 shown[address] = browser.find_elements("css selector", "body[data-collector]")
                 browser.switch_to.default_content()
             assert shown[named[0]] and not shown[unnamed[0]]
+
+
+# ---- what somebody types is not lost
+
+
+@contextmanager
+def writing(browser: Any, directory: Path) -> Iterator[tuple[Walk, Console, str]]:
+    """Somebody who writes a draft: the walk, a console with a session of its own, and where the draft is."""
+    with running_console(f"sqlite:///{directory}/lopub.db", directory) as console:
+        walk = Walk(browser, console, "desk")
+        draft = begun(console)
+        browser.get(f"{console.home}{draft}")
+        walk.press(console.token)
+        walk.choose("button.main", "draft")
+        assert browser.current_url == f"{console.home}{draft}"
+        yield walk, console, draft
+
+
+def sign_out_elsewhere(walk: Walk) -> None:
+    """The session ends in another tab; this one does not notice."""
+    script = """
+    const done = arguments[0];
+    const csrf = document.querySelector("form[action='/console/sign-out'] input[name=csrf]").value;
+    fetch("/console/sign-out", { method: "POST", body: new URLSearchParams({ csrf }) }).then(() => done());
+    """
+    walk.browser.execute_async_script(script)
+
+
+def value(walk: Walk, name: str) -> str:
+    return str(walk.browser.find_element("id", name).get_attribute("value"))
+
+
+def saved(walk: Walk, console: Console, draft: str, text: str) -> None:
+    walk.wait(lambda: text in console.get(draft))
+
+
+def test_what_is_typed_while_the_session_ended_elsewhere_is_there_after_signing_in_again(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (walk, console, draft):
+        walk.write("#title-en", "Saved before")
+        saved(walk, console, draft, "Saved before")
+        sign_out_elsewhere(walk)
+        walk.write("#title-en", "Typed afterwards")  # is sent, and leads to where one signs in
+        walk.until("return location.pathname === '/console/sign-in' && document.readyState === 'complete'")
+        walk.press(console.token)
+        walk.choose("button.main", "draft")
+        assert browser.current_url == f"{console.home}{draft}"
+        assert value(walk, "title-en") == "Typed afterwards"
+        assert "What you had typed before you had to sign in again is back in the form." in walk.text
+        saved(walk, console, draft, "Typed afterwards")  # by itself
+        browser.refresh()
+        assert "What you had typed" not in walk.text and value(walk, "title-en") == "Typed afterwards"
+        walk.check("Typed afterwards")
+        walk.was_quiet()
+
+
+def test_a_button_that_is_pressed_after_the_session_ended_loses_nothing_that_was_typed(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (walk, console, draft):
+        sign_out_elsewhere(walk)
+        browser.execute_script("document.getElementById('title-en').value = 'Typed'")
+        browser.execute_script(
+            "document.getElementsByName('q0.required')[0].checked = false"
+        )  # without an event, as if the button came before any save
+        walk.choose("button[value=save]:not(.unseen)", "Sign in")
+        walk.press(console.token)
+        walk.choose("button.main", "draft")
+        assert value(walk, "title-en") == "Typed"
+        assert not browser.find_element("name", "q0.required").is_selected()
+        saved(walk, console, draft, "Typed")
+
+
+def test_a_draft_that_somebody_changed_meanwhile_is_not_overwritten_by_what_comes_back(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (walk, console, draft):
+        sign_out_elsewhere(walk)
+        text = '{"name": "other", "title": "By somebody else", "schema": {"fields": [{"name": "a", "type": "boolean"}]}}'
+        assert console.do(f"{draft}/text", {"text": text}).status == 303
+        walk.write("#title-en", "Mine")
+        walk.until("return location.pathname === '/console/sign-in' && document.readyState === 'complete'")
+        walk.press(console.token)
+        walk.choose("button.main", "draft")
+        walk.until("return document.querySelector('#remarks').innerText.includes('was changed elsewhere')")
+        assert value(walk, "title-en") == "Mine"
+        assert "By somebody else" in console.get(draft)
+
+
+def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (walk, console, _):
+        sign_out_elsewhere(walk)
+        browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+        browser.execute_script("document.getElementById('text').value = '{}'")
+        walk.choose("form[action$='/text'] button", "Sign in")
+        walk.press(console.token)
+        walk.choose("button.main", "draft")
+        assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()
+
+
+def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_as_it_was(browser: Any, tmp_path: Path):
+    from selenium.webdriver.support.select import Select
+
+    with writing(browser, tmp_path) as (walk, console, draft):
+        answers = "bus | Bus\ntrain | Train"
+        browser.get(f"{console.home}/console")
+        walk.choose("button[value=blank]", "draft")
+        draft = browser.current_url.removeprefix(console.home)
+        walk.write("#q0-categories", answers)
+        Select(browser.find_element("id", "q0-type")).select_by_value("integer")
+        walk.until("return document.getElementById('q0-maximum') && !document.getElementById('q0-categories')")
+        assert value(walk, "q0-maximum") == "5"
+        assert browser.find_element("id", "q0-legend").text == "1. whole number"
+        assert browser.execute_script("return document.activeElement.id") == "q0-type"
+        walk.write("#q0-maximum", "9")
+        saved(walk, console, draft, 'value="9"')
+        Select(browser.find_element("id", "q0-type")).select_by_value("list")
+        walk.until("return document.getElementById('q0-categories')")
+        Select(browser.find_element("id", "q0-type")).select_by_value("string")
+        walk.until("return document.getElementById('q0-other-en')")
+        assert value(walk, "q0-categories").replace("\r", "") == answers
+        browser.refresh()
+        assert value(walk, "q0-categories").replace("\r", "") == answers
+        Select(browser.find_element("id", "q0-type")).select_by_value("integer")
+        walk.until("return document.getElementById('q0-maximum')")
+        assert value(walk, "q0-maximum") == "9"
+        walk.check("draft")
+        walk.was_quiet()
+
+
+def test_no_other_site_frames_the_console(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (_, console, draft), other_site() as (address, content):
+        paths = ["/console", draft, f"{draft}/preview", f"{draft}/page", "/console/sign-in", "/console/log"]
+        content[0] = "".join(f'<iframe src="{console.home}{path}"></iframe>' for path in paths)
+        browser.get(address)
+        for number, path in enumerate(paths):
+            browser.switch_to.frame(number)
+            assert not browser.find_elements("css selector", "main, form"), path
+            browser.switch_to.default_content()
+        browser.get(f"{console.home}{draft}/preview")  # its own frame is shown
+        browser.switch_to.frame(0)
+        assert browser.find_elements("css selector", "main, form")
+        browser.switch_to.default_content()

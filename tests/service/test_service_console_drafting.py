@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from datetime import timedelta
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -22,33 +23,26 @@ from lopub.forecast.shorthand import Object
 from lopub.jobs import demo
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign, open_campaign, tally
 from lopub.service.collector import Collector
+from lopub.service.console import buttons, editing
 from lopub.service.console.binning import binned, can_bin
-from lopub.service.console.changes import MOST_DRAFTS, Changes
+from lopub.service.console.changes import MOST_DRAFTS, MOST_EARLIER, Changes
 from lopub.service.console.desk import Desk
-from lopub.service.console.drafting import (
-    KINDS,
-    aligned,
-    blank,
-    changed,
-    edited,
-    fields_of,
-    in_languages,
-    languages_in,
-    plain_terms,
-    read_text,
-    shown,
-    written,
-)
+from lopub.service.console.drafting import KINDS, blank, fields_of, in_languages, languages_in, read_text, written
+from lopub.service.console.editing import aligned, left_behind
 from lopub.service.console.keeping import all_drafts, find_draft, keep_text, new_draft
 from lopub.service.console.listing import state_of
 from lopub.service.console.moments import FRESH_SECONDS, MOST_KEPT, FreshThings
+from lopub.service.console.naming import finished
 from lopub.service.console.qr import qr_modules, qr_svg
 from lopub.service.console.running import answer
+from lopub.service.console.showing import plain_terms, shown
 from lopub.service.console.visits import Visit
 from lopub.service.database import store_at
 from lopub.service.queue import State, jobs_of
 
 EXAMPLE = read_text(template("example"))
+TODAY = date(2026, 11, 17)
+edited, changed = partial(editing.edited, today=TODAY), partial(buttons.changed, today=TODAY)
 
 
 def form_of(draft: Object) -> dict[str, str]:
@@ -58,7 +52,14 @@ def form_of(draft: Object) -> dict[str, str]:
     for key in ("title", "description", "consent"):
         form |= {f"{key}.{tag}": text for tag, text in in_languages(draft.get(key), languages).items()}
     for one in shown(draft):
-        own: dict[str, str] = {"name": one.name, "type": one.kind, "categories": one.categories, "minimum": one.minimum}
+        own: dict[str, str] = {
+            "key": one.key,
+            "name": one.name,
+            "type": one.kind,
+            "controls": one.kind,
+            "categories": one.categories,
+            "minimum": one.minimum,
+        }
         own |= {"maximum": one.maximum, "period": one.period, "none": one.none, "at_most": one.at_most, **one.bins}
         own |= {f"question.{tag}": text for tag, text in one.question.items()}
         own |= {f"other.{tag}": text for tag, text in one.other.items()}
@@ -123,6 +124,122 @@ def test_a_question_of_any_kind_can_be_added_and_is_without_mistakes(kind: str):
     assert meaning(draft)[2] == []
     other = edited(draft, form_of(draft) | {"q0.type": kind})  # and the first can become one
     assert meaning(other)[2] == []
+
+
+ANSWERS = "bus | Bus\ntrain | Train\nwalk"
+
+
+def saved(draft: Object, form: dict[str, str], changes: Changes) -> Object:
+    """What a page that saves as somebody types leaves of a draft."""
+    changes.remember("d", left_behind(draft, form))
+    return edited(draft, form, earlier=changes.earlier("d"))
+
+
+def test_answers_that_were_typed_outlive_a_change_of_the_questions_kind():
+    """Forbids to put the answers of a new question in the place of those that somebody typed: a reload shows nothing else."""
+    draft = blank("x", "en")
+    ticked = edited(draft, form_of(draft) | {"q0.categories": ANSWERS, "q0.type": "list"})
+    assert fields_of(ticked)[0]["type"] == "list"
+    assert shown(ticked)[0].categories == ANSWERS
+    assert meaning(ticked)[2] == []
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "string"])
+def test_a_question_that_gets_its_kind_back_is_as_it_was(kind: str):
+    draft, changes = blank("x", "en"), Changes()
+    typed = form_of(draft) | {"q0.categories": ANSWERS, "q0.other.en": "something else", "q0.ordered": "1"}
+    typed.pop("q0.required")
+    between = saved(draft, typed | {"q0.type": kind}, changes)
+    assert fields_of(between)[0]["type"] == kind and meaning(between)[2] == []
+    back = saved(between, form_of(between) | {"q0.type": "string"}, changes)
+    assert back == edited(draft, typed)
+    assert shown(back)[0].categories == ANSWERS and not shown(back)[0].is_required
+
+
+def test_controls_of_another_kind_that_a_page_still_shows_say_nothing():
+    """Between two saves a page may show the controls of the kind that a question had."""
+    draft, changes = blank("x", "en"), Changes()
+    typed = form_of(draft) | {"q0.categories": ANSWERS, "q0.type": "integer"}
+    once = saved(draft, typed, changes)
+    again = saved(once, typed, changes)  # q0.controls is still that of one answer
+    assert again == once and shown(again)[0].maximum == "5"
+    assert saved(again, typed | {"q0.type": "string"}, changes) == edited(draft, typed | {"q0.type": "string"})
+
+
+def test_what_is_remembered_of_other_kinds_is_bounded():
+    changes = Changes()
+    for number in range(MOST_EARLIER + 10):
+        changes.remember("d", {(f"q{number}", "string"): {}})
+    assert len(changes.earlier("d")) == MOST_EARLIER and ("q0", "string") not in changes.earlier("d")
+    assert changes.earlier("another") == {}
+
+
+@pytest.mark.parametrize(
+    ("day", "months"), [(date(2026, 11, 17), ("2025-12", "2026-11")), (date(2026, 12, 31), ("2026-01", "2026-12"))]
+)
+def test_a_new_date_is_asked_for_by_month_of_the_last_year(day: date, months: tuple[str, str]):
+    field = fields_of(buttons.changed(blank("x", "en"), "add:date", day)[0])[1]
+    assert field["period"] == "month"
+    assert field["constraints"] == {"minimum": months[0], "maximum": months[1]}
+
+
+# ---- names
+
+
+def asked(*questions: Object) -> Object:
+    return {"name": "x", "schema": {"fields": [{"name": f"question-{i + 1}", **one} for i, one in enumerate(questions)]}}
+
+
+def finished_names(draft: Object) -> list[object]:
+    return [field["name"] for field in fields_of(read_text(finished(written(draft))))]
+
+
+def test_a_question_that_nobody_named_is_called_by_its_words():
+    yes: Object = {"type": "boolean"}
+    draft = asked(
+        yes | {"question": "Do you smoke?"},
+        yes | {"question": "Do you  SMOKE???"},
+        yes | {"question": {"en": "How many days in the last week did you use public transport?", "de": "Wie oft?"}},
+        yes | {"question": "Größe"},
+        yes | {"question": ""},
+        yes | {"question": "?!"},
+        yes | {"question": "Own", "name": "do_you_smoke_2"},
+    )
+    assert finished_names(draft) == [
+        "do_you_smoke", "do_you_smoke_3", "how_many_days_in_the_last_week_did_you", "grösse", "question-5", "question-6",
+        "do_you_smoke_2",
+    ]  # fmt: skip
+    assert [one.name for one in shown(draft)] == ["", "", "", "", "", "", "do_you_smoke_2"]
+    assert [one.called for one in shown(draft)] == finished_names(draft)
+    assert edited(draft, form_of(draft)) == edited(edited(draft, form_of(draft)), form_of(draft))
+
+
+def test_rules_and_translations_follow_a_name_that_is_made_of_words():
+    draft = asked(
+        {"type": "boolean", "question": "Do you smoke?"},
+        {"type": "boolean", "question": "At home?", "onlyIf": {"field": "question-1", "equals": True}},
+        {"type": "boolean", "question": "Much?", "onlyIf": {"and": [{"field": "question-1", "equals": True},
+                                                                    {"not": {"field": "question-2", "equals": True}}]}},
+    ) | {"translations": {"de": {"labels": {"question-1": {"true": "ja", "false": "nein"}}}}}  # fmt: skip
+    assert meaning(draft)[2] == []
+    found = read_text(finished(written(draft)))
+    assert meaning(found)[2] == []
+    assert fields_of(found)[1]["onlyIf"] == {"field": "do_you_smoke", "equals": True}
+    assert "question-" not in finished(written(draft))
+
+
+def test_a_rule_follows_a_question_that_gets_another_name():
+    """Forbids to send the name of the other question with a rule: a page shows the old one until it is loaded again."""
+    draft = asked(
+        {"type": "boolean", "question": "One?"},
+        {"type": "boolean", "question": "Two?", "onlyIf": {"field": "question-1", "equals": True}},
+    )
+    form = form_of(draft)
+    once = edited(draft, form | {"q0.name": "first"})
+    again = edited(once, form | {"q0.name": "the first"})
+    assert fields_of(again)[1]["onlyIf"] == {"field": "the first", "equals": True}
+    nameless = edited(again, form_of(again) | {"q0.name": ""})
+    assert fields_of(nameless)[1]["onlyIf"] == {"field": "question-1", "equals": True}
 
 
 def test_questions_move_and_go():

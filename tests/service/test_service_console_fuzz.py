@@ -5,24 +5,30 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from starlette.routing import Route
 
 from consoles import Console, begun, running_console, send
 from load import FULL, scaled
-from lopub.service.console.app import HEADERS, SCREENS
+from lopub.service.collector import Collector
+from lopub.service.console.app import HEADERS, SCREENS, console_app
 from lopub.service.console.desk import Screen
+from lopub.service.database import store_at
 
 FIELDS = (
     "do", "name", "language", "title.en", "consent.en", "min_reports", "opens", "closes", "new_language", "version", "tab",
-    "text", "q0.name", "q0.type", "q0.categories", "q0.rule.field", "q0.rule.json", "q0.bins", "q0.edges", "question", "n",
+    "text", "q0.name", "q0.type", "q0.categories", "q0.rule.place", "q0.rule.json", "q0.bins", "q0.edges", "question", "n",
     "from", "people", "epsilon", "campaign", "typed", "structure", "method", "numbers", "rows", "copies", "seed", "round",
-    "counts", "token",
+    "counts", "token", "q0.key", "q0.controls", "sure",
 )  # fmt: skip
 ASKED = ("q", "state", "page", "ask", "people", "epsilon")
-LEFT_OUT = ("/console/sign-out",)
-"""After which there would be nothing left to ask."""
+SIGN_OUT = "/console/sign-out"
+"""Asked without the session's own token: after it there would be nothing left to ask."""
+BESIDE = ("/", "/metrics", "/console/static/{name}", "/console/contribute/{name}")
+"""What the console answers besides its screens."""
 ENDS = re.compile("/(drop|open|close|delete)$")
 """What takes away what the known addresses name."""
 
@@ -30,9 +36,8 @@ ENDS = re.compile("/(drop|open|close|delete)$")
 def described(csrf: str) -> dict[str, Any]:
     """The console's routes as OpenAPI has them."""
     paths: dict[str, Any] = {}
-    for one in SCREENS:
-        if one.path not in LEFT_OUT:
-            paths.setdefault(one.path, {})[one.method.lower()] = operation(one, csrf)
+    for one in (*SCREENS, *(Screen("GET", path, SCREENS[0].show) for path in BESIDE)):
+        paths.setdefault(one.path, {})[one.method.lower()] = operation(one, "" if one.path == SIGN_OUT else csrf)
     return {"openapi": "3.1.0", "info": {"title": "console", "version": "1"}, "paths": paths}
 
 
@@ -61,6 +66,13 @@ def schemathesis(console: Console, directory: Path, *options: str, settings: str
     found = re.search(r"([\d,]+) generated", done.stdout)
     assert found
     return int(found[1].replace(",", ""))
+
+
+def test_every_route_of_the_console_is_among_those_that_are_asked(tmp_path: Path):
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    app = console_app(cast(Collector, SimpleNamespace(store=store)), home=tmp_path, public="")
+    store.close()
+    assert {route.path for route in app.routes if isinstance(route, Route)} == set(described("")["paths"])
 
 
 def test_the_console_answers_whatever_it_is_sent(database: str, tmp_path: Path):

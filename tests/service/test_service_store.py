@@ -461,8 +461,7 @@ def guarded(postgres: Postgres) -> tuple[int, str]:
     rules = postgres.directory / "data" / "pg_hba.conf"
     own = "host all guarded 127.0.0.1/32 scram-sha-256\nhost all rejected 127.0.0.1/32 reject\n"
     rules.write_text(own + rules.read_text())
-    postgres.stop("fast")
-    postgres.start()  # with the new rules
+    postgres.reload()
     return postgres.port, name
 
 
@@ -557,4 +556,17 @@ def test_a_file_that_is_no_backup_is_refused(tmp_path: Path):
         restore(tmp_path / "broken", store)
     with pytest.raises(StoreError, match="there is no backup"):
         restore(tmp_path / "nothing", store)
+    store.close()
+
+
+def test_one_connection_of_its_own_writes(tmp_path: Path):
+    """Forbids to let readers and the writer share connections: each commit made the page caches of all others worthless, and the
+    process grew by one more cache whenever two of them met."""
+    store, writing, reading = SqliteStore(tmp_path / "lopub.db"), set[int](), set[int]()
+    for _ in range(3):
+        with store.writing() as connection:
+            writing.add(id(connection.connection.driver_connection))
+            with store.reading() as beside:
+                reading.add(id(beside.connection.driver_connection))
+    assert len(writing) == 1 and not writing & reading
     store.close()

@@ -20,10 +20,10 @@ from lopub.contract.schedule import EPOCH
 from lopub.errors import Reason, StoreUnavailable
 from lopub.service import store as clock
 from lopub.service.backup import SEAL_BYTES, backup, restore
-from lopub.service.campaigns import all_campaigns, close_campaign, erase, find_campaign, open_campaign, overdue, tally
+from lopub.service.campaigns import _read, all_campaigns, close_campaign, erase, find_campaign, open_campaign, overdue, tally
 from lopub.service.database import store_at
 from lopub.service.reading import batch_of
-from lopub.service.rows import SCHEMA
+from lopub.service.rows import SCHEMA, campaigns
 from lopub.service.sqlite_store import SqliteStore
 from lopub.service.store import ReportStore
 from servers import Postgres, running_collector
@@ -265,4 +265,20 @@ def test_a_close_by_hand_counts_from_its_own_day(tmp_path: Path, monkeypatch: py
     assert list(overdue(store)) == []
     now = at("2028-02-29T00:00:00")
     assert len(list(overdue(store))) == 1
+    store.close()
+
+
+def test_no_campaign_stays_in_memory_because_its_retention_was_looked_at(tmp_path: Path):
+    """Forbids to read all campaigns again and again, and to keep them: a collector grew with every one that it erased."""
+    store = store_at(f"sqlite:///{tmp_path}/lopub.db")
+    n_kept = _read.cache_info().currsize
+    for number in range(3):
+        terms = Terms(name=f"kept-{number}", retention_days=1)
+        target = make_campaign(load.DOMAIN, terms, CampaignRequest(epsilon=4))
+        open_campaign(store, target)
+        with store.writing() as connection:
+            closed = campaigns.update().where(campaigns.c.id == bytes.fromhex(target.id))
+            connection.execute(closed.values(closed=store.today() - 10))
+    assert len(list(overdue(store))) == 3
+    assert _read.cache_info().currsize == n_kept
     store.close()

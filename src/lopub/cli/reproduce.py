@@ -8,7 +8,18 @@ import typer
 from lopub.cli.console import note, progress_bar, tell
 from lopub.cli.options import OUTPUT, AsJson, Force
 from lopub.cli.outputs import check_parent
-from lopub.reproduce import EXPERIMENTS, FULL, QUICK, cells_of, measure, refuse_foreign, remake_page, tables_there, write_tables
+from lopub.reproduce import (
+    EXPERIMENTS,
+    FULL,
+    QUICK,
+    cells_of,
+    measure,
+    n_kept,
+    refuse_foreign,
+    remake_page,
+    tables_there,
+    write_tables,
+)
 from lopub.reproduce.extent import TABLES
 
 Tables = Annotated[
@@ -69,17 +80,11 @@ def reproduce(
     cells = cells_of(what or list(EXPERIMENTS), scale, chosen)
     check_parent(output)
     refuse_foreign(output, force=force)
-    n_done = 0
     try:
-        with progress_bar("measuring") as shown:
-
-            def progress(doing: str, n: int, total: int | None) -> None:
-                nonlocal n_done
-                n_done = n
-                shown(doing, n, total)
-
+        with progress_bar("measuring") as progress:
             measured = measure(cells, output, data=data, workers=workers, progress=progress)
     except KeyboardInterrupt:
+        n_done = n_kept(cells, output)
         note(f"stopped: {n_done:,} of {len(cells):,} cells are kept in {output}; run the same command to go on")
         raise typer.Exit(130) from None
     page = write_tables(measured, output, scale)

@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from lopub.errors import LopubError, StoreError
 from lopub.files import whole_directory
-from lopub.jobs.results import MARK, outcome_in, place_of, write_outcome
+from lopub.jobs.results import MARK, outcome_in, write_outcome
 from lopub.jobs.work import Task, work_of
+from lopub.service.console.results import place_of
 from lopub.service.database import store_at
 from lopub.service.queue import QueuedJob
 

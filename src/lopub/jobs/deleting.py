@@ -9,7 +9,8 @@ from lopub.contract.schedule import day_of
 from lopub.errors import DomainError
 from lopub.jobs.work import Task
 from lopub.service.campaigns import erase, hides_a_round
-from lopub.service.queue import State, jobs_of
+from lopub.service.console.results import has_result
+from lopub.service.queue import jobs_of
 
 REMAINS = (
     "what was published before",
@@ -31,7 +32,8 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
     is_told = not hides_a_round(task.store, entry)
     n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
-    backups = [f"backup {job.number}" for job in jobs_of(task.store, kind="backup", most=MOST_COPIES) if job.state is State.DONE]
+    made = jobs_of(task.store, kind="backup", most=MOST_COPIES)
+    backups = [f"backup {job.number}" for job in made if has_result(task.home, job)]
     certificate = {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,

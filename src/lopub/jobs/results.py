@@ -1,25 +1,25 @@
 """Where the results of jobs lie: a directory for each, which appears whole or not at all."""
 
 import json
+import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lopub.errors import StoreError
+from lopub.errors import DomainError, StoreError
 from lopub.files import remove_unclaimed
-from lopub.service.queue import QueuedJob
+from lopub.service.console.keeping import all_drafts
+from lopub.service.console.results import KEPT_DAYS, has_result, place_of, remove_result
+from lopub.service.queue import QueuedJob, find_job
+from lopub.service.store import ReportStore
 
 MARK = "outcome.json"
 """The file that every result has, and nothing else."""
+SECONDS_A_DAY = 86_400
 OLDEST = (1980, 1, 1, 0, 0, 0)
 """The time of everything in an archive: the same files give the same bytes."""
-
-
-def place_of(home: Path, job: QueuedJob) -> Path:
-    """Where the result of a job lies, or will lie. Beside it, in the job's own directory, attempts gather what becomes it."""
-    return home / job.folder / "result"
 
 
 def tidy(home: Path, job: QueuedJob) -> None:
@@ -34,6 +34,36 @@ def tidy(home: Path, job: QueuedJob) -> None:
                 remove_unclaimed(left)
     with suppress(OSError):
         place.parent.rmdir()  # unless the result is in there
+
+
+def sweep(store: ReportStore, home: Path) -> None:
+    """Take away what is of no more use: a plan whose draft is gone, an export that is old, answers that were made up.
+    Publications, backups and certificates stay until somebody takes them away, and so does whatever is not of this database."""
+    drafts = {kept.id for kept in all_drafts(store)}
+    for directory in sorted(home.iterdir()):
+        if (job := _job_at(store, directory)) is None or job.is_under_way:
+            continue
+        if has_result(home, job) and _is_spent(job, drafts):
+            remove_result(home, job)
+        tidy(home, job)
+
+
+def _job_at(store: ReportStore, directory: Path) -> QueuedJob | None:
+    """The job whose results lie in a directory; None where it is not one of this database."""
+    number = directory.name.partition("-")[0]
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
+        return None
+    with suppress(DomainError):
+        job = find_job(store, int(number))
+        return job if job.folder == directory.name else None
+    return None
+
+
+def _is_spent(job: QueuedJob, drafts: Collection[str]) -> bool:
+    if job.kind == "plan":
+        return job.subject not in drafts
+    days = KEPT_DAYS.get(job.kind)
+    return days is not None and job.ended is not None and time.time() - job.ended > days * SECONDS_A_DAY
 
 
 def write_outcome(directory: Path, outcome: Mapping[str, Any]) -> None:
@@ -53,9 +83,10 @@ def outcome_in(directory: Path) -> dict[str, Any] | None:
 
 
 def write_archive(directory: Path, archive: Path) -> None:
-    """All files of a directory as a zip, in the order of their names; the same files give the same bytes."""
+    """All files of a directory as a zip, in the order of their names; the same files give the same bytes. A link is left out: it
+    might lead to something that is not of the directory."""
     with zipfile.ZipFile(archive, "x", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
-        for file in sorted(path for path in directory.rglob("*") if path.is_file()):
+        for file in sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink()):
             entry = zipfile.ZipInfo(f"{directory.name}/{file.relative_to(directory).as_posix()}", OLDEST)
             entry.external_attr = 0o644 << 16
             entry.compress_type = zipfile.ZIP_DEFLATED

@@ -1,5 +1,6 @@
 """A worker: takes jobs from the queue, one after the other, and has each done in a process of its own."""
 
+import math
 import multiprocessing
 import secrets
 import time
@@ -11,7 +12,7 @@ from typing import Any
 from lopub.errors import LopubError
 from lopub.files import make_private_directory
 from lopub.jobs.attempt import attempt
-from lopub.jobs.results import tidy
+from lopub.jobs.results import sweep, tidy
 from lopub.service.logs import tell
 from lopub.service.queue import LostJob, QueuedJob, State, claim, end, is_to_stop, jobs_of, let_go, renew, say
 from lopub.service.store import ReportStore
@@ -19,6 +20,8 @@ from lopub.service.store import ReportStore
 IDLE_SECONDS = 0.5
 """Between two looks at the queue, and between two looks whether a job is to stop."""
 RENEW_SECONDS = 2.0
+SWEEP_SECONDS = 3600.0
+"""Between two looks for results that are of no more use."""
 AFTER_FAILURE_SECONDS = 2.0
 """Between two looks at a store that is out of reach."""
 
@@ -36,7 +39,11 @@ class Worker:
         """Work until it is over; a job that is under way then goes back to the queue."""
         self._patiently(lambda: let_go(self._store, self._name))
         self._patiently(self._tidy_ended)
+        swept = -math.inf
         while not is_over():
+            if time.monotonic() - swept >= SWEEP_SECONDS:
+                swept = time.monotonic()
+                self._patiently(lambda: sweep(self._store, self._home))
             if not self._patiently(lambda: self._one(is_over)):
                 time.sleep(IDLE_SECONDS)
         self._patiently(self._tidy_ended)

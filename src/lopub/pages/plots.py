@@ -149,7 +149,8 @@ def lines(
 ) -> str:
     """Lines with error bars, panel beside panel on one scale, as a picture that stands in a file of its own, on white. panels:
     their titles, and what is drawn in each."""
-    with _figure(5.6 * len(panels), 3.8) as figure:
+    alone = len(panels) == 1
+    with _figure(5.6, 3.8) if alone else _figure(4.0 * len(panels), 4.4) as figure:
         figure.patch.set_facecolor("white")
         first = None
         for number, (name, drawn) in enumerate(panels.items(), start=1):
@@ -157,7 +158,7 @@ def lines(
             _draw_lines(axes, drawn, logarithmic)
             axes.set(xlabel=x_label, ylabel=y_label, title=f"{title}{': ' if name else ''}{name}")
             axes.title.set_size(9)
-            axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+            _draw_legend(axes, beside=alone)
         if first is not None and logarithmic:
             first.set_yscale("log")
         elif first is not None and from_zero:
@@ -165,6 +166,14 @@ def lines(
         data = io.StringIO()
         figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
         return data.getvalue().replace(INK, "#1f2933").replace(FAINT, "#9aa5b1")
+
+
+def _draw_legend(axes: Any, *, beside: bool) -> None:
+    """Outside the axes: beside them, or below where panels stand side by side, which would else be pushed apart."""
+    if beside:
+        axes.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        axes.legend(frameon=False, fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
 
 
 def _draw_lines(axes: Any, drawn: Sequence[Line], logarithmic: bool) -> None:

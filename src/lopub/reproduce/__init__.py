@@ -1,7 +1,7 @@
 """The paper's evaluation, in full and in the open: its algorithms and ours, measured, drawn and compared with its claims."""
 
 from lopub.reproduce.extent import FULL, QUICK, Scale
-from lopub.reproduce.measuring import EXPERIMENTS, cells_of, measure, tables_there
+from lopub.reproduce.measuring import EXPERIMENTS, cells_of, measure, n_kept, tables_there
 from lopub.reproduce.writing import refuse_foreign, remake_page, write_page, write_tables
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Scale",
     "cells_of",
     "measure",
+    "n_kept",
     "refuse_foreign",
     "remake_page",
     "tables_there",

@@ -122,7 +122,7 @@ def _estimation(table: str, k: int, name: str, title: str, values: tuple[str, ..
         table=table,
         values=values,
         x_label="f",
-        y_label="seconds a joint" if name == "time" else "mean AVD",
+        y_label="seconds per joint" if name == "time" else "mean AVD",
         k=k,
         logarithmic=name == "time",
     )

@@ -1,6 +1,7 @@
 """Which dependences are found, invented and lost over f (the paper's correlation identification)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from lopub.collection.dataset import Dataset
 from lopub.contract.domain import Pair
-from lopub.inference.joint import Probabilities
+from lopub.inference.joint import JointDistribution, Probabilities
 from lopub.model.dependence import gain_graph, paper_graph, threshold
 from lopub.reproduce.crowds import paper_study
 from lopub.reproduce.estimation import names_of, true_joint
@@ -21,6 +22,7 @@ GAIN = "shrunk, gain"
 ALGORITHM_4 = "Algorithm 4 as written"
 """Marginals and pairs each by a Lasso of their own, so that a pair is not compared with its own marginals."""
 METHODS = (*PAPER_METHODS, ALGORITHM_4, "em", "moments", "shrunk", GAIN)
+"""Those that look at the same joints stand near each other."""
 
 
 def cells(scale: Scale) -> Iterator[Cell]:
@@ -35,24 +37,30 @@ def cells(scale: Scale) -> Iterator[Cell]:
 def measured(cell: Cell, directory: Path) -> Values:
     """Shares of all pairs: identified rightly, added, lost."""
     table = TABLES[cell.table]
-    records, study = paper_study(cell.table, directory, table.identified_sample, cell.x, cell.seed)
-    pairs = list(combinations(range(len(records.domain)), 2))
-    estimator = ESTIMATORS[{GAIN: "shrunk", ALGORITHM_4: "Lasso_JD"}.get(cell.method, cell.method)]
-    asked = [study.domain.positions(names_of(records, pair)) for pair in pairs]
-    joints = dict(zip(pairs, study.joints(asked, estimator, workers=1), strict=True))
+    sample = (cell.table, directory, table.identified_sample, cell.x, cell.seed)
+    records, study = paper_study(*sample)
+    how = {GAIN: "shrunk", ALGORITHM_4: "Lasso_JD"}.get(cell.method, cell.method)
+    joints, sizes = _joints(sample, how), records.domain.sizes
     if cell.method == GAIN:
-        found = set(gain_graph(len(records.domain), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}).edges)
+        found = set(gain_graph(len(sizes), {pair: joint.fit.gain or 0.0 for pair, joint in joints.items()}).edges)
     elif cell.method == ALGORITHM_4:
-        names, sizes = records.domain.names, records.domain.sizes
-        alone = [study.estimate(name, estimator).probabilities for name in names]
+        alone = [study.estimate(name, ESTIMATORS[how]).probabilities for name in records.domain.names]
         strengths = {pair: information(joint.probabilities, alone[pair[0]], alone[pair[1]]) for pair, joint in joints.items()}
-        found = {pair for pair in pairs if strengths[pair] >= threshold(sizes[pair[0]], sizes[pair[1]], table.phi)}
+        found = {pair for pair in joints if strengths[pair] >= threshold(sizes[pair[0]], sizes[pair[1]], table.phi)}
     else:
-        probabilities = {pair: joint.probabilities for pair, joint in joints.items()}
-        found = set(paper_graph(records.domain.sizes, probabilities, table.phi).edges)
+        found = set(paper_graph(sizes, {pair: joint.probabilities for pair, joint in joints.items()}, table.phi).edges)
     true = true_edges(records, table.phi)
-    added, lost = len(found - true) / len(pairs), len(true - found) / len(pairs)
+    added, lost = len(found - true) / len(joints), len(true - found) / len(joints)
     return {"accurate": 1 - added - lost, "added": added, "lost": lost}
+
+
+@lru_cache(maxsize=2)
+def _joints(sample: tuple[str, Path, float, str, int], how: str) -> dict[Pair, JointDistribution]:
+    """Of all pairs, by one estimator, which more than one way to find dependences may look at."""
+    records, study = paper_study(*sample)
+    pairs = list(combinations(range(len(records.domain)), 2))
+    asked = [study.domain.positions(names_of(records, pair)) for pair in pairs]
+    return dict(zip(pairs, study.joints(asked, ESTIMATORS[how], workers=1), strict=True))
 
 
 def information(joint: Probabilities, first: Probabilities, second: Probabilities) -> float:

@@ -3,8 +3,8 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -69,20 +69,42 @@ def measure(
     missing = [cell for cell in cells if cell not in found]
     told = progress or silent
     told("measuring", len(found), len(cells))
-    for cell, values in _measured(missing, directory, workers or os.cpu_count() or 1):
-        keep(store, cell, values)
-        found[cell] = values
+    for more in _measured(missing, directory, store, workers or os.cpu_count() or 1):
+        found |= more
         told("measuring", len(found), len(cells))
     return {cell: found[cell] for cell in cells}
 
 
-def _measured(cells: Sequence[Cell], directory: Path, workers: int) -> Iterator[tuple[Cell, Values]]:
+def n_kept(cells: Sequence[Cell], output: Path) -> int:
+    """How many of the cells need not be measured again."""
+    return sum(kept(output / CELLS, cell) is not None for cell in cells)
+
+
+def _measured(cells: Sequence[Cell], directory: Path, store: Path, workers: int) -> Iterator[dict[Cell, Values]]:
     if not cells:
         return
-    with _pool(min(workers, len(cells))) as pool:
-        futures: Mapping[Future[Values], Cell] = {pool.submit(measured, cell, directory): cell for cell in cells}
+    groups = groups_of(cells)
+    with _pool(min(workers, len(groups))) as pool:
+        futures = [pool.submit(measured_and_kept, group, directory, store) for group in groups]
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            yield future.result()
+
+
+def groups_of(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """Cells of one sample and its reports, which one process makes once for all of them, with what all their pairs teach."""
+    groups: dict[tuple[str, str, int, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.experiment, cell.table, cell.seed, cell.x), []).append(cell)
+    return list(groups.values())
+
+
+def measured_and_kept(cells: Sequence[Cell], directory: Path, store: Path) -> dict[Cell, Values]:
+    """The values of some cells, each written down as soon as it is known, so that a run that is stopped loses one at most."""
+    found = {}
+    for cell in cells:
+        found[cell] = measured(cell, directory)
+        keep(store, cell, found[cell])
+    return found
 
 
 @contextmanager

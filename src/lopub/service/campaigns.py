@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, delete, or_, select, update
 
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import EPOCH, GRACE_DAYS, LATE, day_of
@@ -223,10 +223,15 @@ def refused_of(connection: Connection, number: int) -> Mapping[Reason, int]:
 
 
 def overdue(store: ReportStore) -> Iterator[Entry]:
-    """Closed campaigns whose days of retention are over, and that still have their reports."""
-    for entry in all_campaigns(store):
+    """Closed campaigns whose days of retention are over, and that still have their reports. They are not kept at hand: nobody
+    will ask for them again."""
+    is_closed = or_(campaigns.c.closed.is_not(None), campaigns.c.closes < store.today())
+    with store.reading() as connection:
+        rows = connection.execute(select(campaigns).where(campaigns.c.erased.is_(None), is_closed)).all()
+    for row in rows:
+        entry = _from_row(store, row, Campaign.from_bytes(row.body))
         kept_for = entry.campaign.terms.retention_days
-        if kept_for and entry.closed is not None and entry.erased is None and store.today() > entry.closed + kept_for:
+        if kept_for and entry.closed is not None and store.today() > entry.closed + kept_for:
             yield entry
 
 

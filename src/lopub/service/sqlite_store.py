@@ -37,18 +37,18 @@ class SqliteStore(ReportStore):
         self._held: int | None = None
         _check(path, create=create)
         address = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"})
-        engine = create_engine(address, hide_parameters=True, connect_args={"check_same_thread": False})
-        event.listen(engine, "connect", _prepare)
-        event.listen(engine, "begin", _begin)
-        super().__init__(engine, f"sqlite:///{path}")
+        self._writing = _engine(address, writes=True)
+        """One connection of its own for all writers, who take turns. Each connection has a cache of pages, which is worthless
+        after a commit of another one: whoever reads in between has no part in this one's."""
+        super().__init__(_engine(address), f"sqlite:///{path}")
         self._begin()
         self._file = path.stat().st_ino
 
     def _writer(self) -> Engine:
         if not self._is_there():
-            self._engine.dispose()
+            self._dispose()
             raise StoreUnavailable(f"the file of database {self.name} is gone; put it back")
-        return self._engine.execution_options(lopub_writes=True)
+        return self._writing
 
     def _is_there(self) -> bool:
         """Whether the file is still the one that was opened: SQLite itself would go on writing to a deleted one."""
@@ -68,8 +68,12 @@ class SqliteStore(ReportStore):
             ) from None
         self._held = lock
 
+    def _dispose(self) -> None:
+        for engine in (self._writing, self._engine):
+            engine.dispose()
+
     def close(self) -> None:
-        super().close()
+        self._dispose()
         if self._held is not None:
             os.close(self._held)
             self._held = None
@@ -89,7 +93,7 @@ class SqliteStore(ReportStore):
 
     def scrub(self) -> None:
         """Deleted rows are overwritten already; their traces in the log go too."""
-        with self._told_apart(), self._turn, self._engine.connect() as connection:
+        with self._told_apart(), self._turn, self._writing.connect() as connection:
             driver: Any = connection.connection.driver_connection
             is_busy, _, _ = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if is_busy:
@@ -146,12 +150,17 @@ def _tables(path: Path) -> set[str]:
         connection.close()
 
 
+def _engine(address: URL, *, writes: bool = False) -> Engine:
+    """With the ways of this store. writes: by one connection, whose transactions are alone from their beginning."""
+    pool = {"pool_size": 1, "max_overflow": 0} if writes else {}
+    engine = create_engine(address, hide_parameters=True, connect_args={"check_same_thread": False}, **pool)
+    begin = "BEGIN IMMEDIATE" if writes else "BEGIN"
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
+
+
 def _prepare(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say so, in `_begin`
+    connection.isolation_level = None  # transactions begin where `_engine` says so
     for name, value in PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
-
-
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("lopub_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

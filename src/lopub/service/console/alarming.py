@@ -7,6 +7,7 @@ most one honest campaign in a hundred ever shows one here. A publication looks f
 import math
 import secrets
 import threading
+import time
 from dataclasses import dataclass
 
 from lopub.collection.batch import ReportBatch
@@ -22,6 +23,10 @@ MOST_LOOKED_AT = 50_000
 """Reports; of more, some are drawn."""
 PREFIX_BYTES = 8
 """Of a hash, enough to cut the range of all hashes anywhere."""
+_WHOLE = 2 ** (8 * PREFIX_BYTES)
+REST = 50
+"""After a look, so many times as long as it took pass before the next: looking takes a fiftieth of a core at most, however fast
+reports come in, and leaves the rest to taking them."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,22 @@ def share_of(number: int) -> float:
 def drawn_range(n_reports: int) -> tuple[bytes, bytes | None]:
     """A range of hashes in which so many reports lie as are looked at. Where it begins is drawn, so that nobody can choose the
     ids of fakes to lie elsewhere."""
+    return range_at(secrets.randbelow(_WHOLE), n_reports)
+
+
+def range_at(draw: int, n_reports: int) -> tuple[bytes, bytes | None]:
+    """The range of hashes that a draw below 2^64 chooses; all of them where there are few reports."""
     if n_reports <= MOST_LOOKED_AT:
         return b"", None
-    whole = 2 ** (8 * PREFIX_BYTES)
-    width = whole * MOST_LOOKED_AT // n_reports
-    low = secrets.randbelow(whole - width)
+    width = _WHOLE * MOST_LOOKED_AT // n_reports
+    low = draw * (_WHOLE - width) // _WHOLE
     return low.to_bytes(PREFIX_BYTES), (low + width).to_bytes(PREFIX_BYTES)
+
+
+def looked_at(store: ReportStore, entry: Entry, low: bytes = b"", high: bytes | None = None) -> ReportBatch:
+    """The reports of a range of hashes."""
+    with store.reading() as connection:
+        return ReportBatch.gathered(blocks_of(store, connection, entry, low, high))
 
 
 class Lookout:
@@ -61,21 +76,24 @@ class Lookout:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._looks: dict[str, Look] = {}
+        self._rested = 0.0  # from when on there may be another look
 
     def at(self, store: ReportStore, entry: Entry, n_reports: int) -> Look | None:
         """What was seen last; None before the first look. Where another one is due, it begins, and somebody who comes later sees
         what it found."""
         found, due = self._looks.get(entry.campaign.id), look_due(n_reports, entry.campaign.terms.min_reports)
-        if (found is None or found.number < due) and self._turn.acquire(blocking=False):
+        is_due = (found is None or found.number < due) and time.monotonic() >= self._rested
+        if is_due and self._turn.acquire(blocking=False):
             threading.Thread(target=self._look, args=(store, entry, n_reports, due), name="lopub-lookout", daemon=True).start()
         return found
 
     def _look(self, store: ReportStore, entry: Entry, n_reports: int, due: int) -> None:
+        started = time.monotonic()
         try:
-            with store.reading() as connection:
-                batch = ReportBatch.gathered(blocks_of(store, connection, entry, *drawn_range(n_reports)))
+            batch = looked_at(store, entry, *drawn_range(n_reports))
             self._looks[entry.campaign.id] = Look(due, len(batch), alarms_of(batch, share_of(due)))
         except LopubError:
             pass  # the store is out of reach; whoever comes next tries again
         finally:
+            self._rested = time.monotonic() + REST * (time.monotonic() - started)
             self._turn.release()

@@ -1,10 +1,13 @@
-"""What can be asked of a publication: every name and every answer exactly as they are typed."""
+"""What can be asked of a publication: every name and every answer exactly as they are typed; and what its report says."""
 
 from dataclasses import dataclass
 
 from lopub.contract.attribute import Attribute, Boolean, IntegerRange
 from lopub.contract.domain import Domain
-from lopub.inference.expressions import written
+from lopub.inference.expressions import parsed, written
+from lopub.inference.linear import merged
+from lopub.inference.predicates import question
+from lopub.release import Publication
 
 MOST_SHOWN = 12
 """Answers of one question; a long list is cut."""
@@ -41,3 +44,14 @@ def _value(attribute: Attribute, text: str) -> str:
         return text
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"
+
+
+def share_in_report(publication: Publication, expression: str) -> float | None:
+    """The share that the report has of what an expression says of one question; None where it is about several. The report
+    estimates all questions together, an answer those reports alone that speak of it: so the two may differ a little."""
+    asked = question([parsed(expression)], publication.campaign.domain)
+    if len(asked.clique) != 1:
+        return None
+    name = publication.campaign.domain.names[asked.clique[0]]
+    marginal = next(one for one in publication.marginals if one.names == (name,))
+    return float((merged(marginal.probabilities, asked.groupings) * asked.weights[0]).sum())

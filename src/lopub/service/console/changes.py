@@ -1,20 +1,27 @@
-"""What happened to drafts a moment ago: which tab wrote last, and what a button can take back. In memory, and bounded."""
+"""What happened to drafts a moment ago: which tab wrote last, what a button can take back, and what questions had when they
+were of another kind. In memory, and bounded."""
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from lopub.forecast.shorthand import Object
 
 MOST_DRAFTS = 200
 MOST_STEPS = 20
+MOST_EARLIER = 400
+"""Questions of one draft that are remembered as they were when they were of another kind."""
 
 
 @dataclass
 class _Recent:
     """Of one draft. writer: the tab that wrote last, and the version that it left; steps: texts, each with the version that
-    came of it."""
+    came of it; earlier: questions by name and kind."""
 
     writer: tuple[str, str] = ("", "")
     steps: list[tuple[str, str]] = field(default_factory=list)
+    earlier: dict[tuple[str, str], Object] = field(default_factory=dict)
 
 
 class Changes:
@@ -60,3 +67,17 @@ class Changes:
             steps = self._of(draft_id).steps
             if steps:
                 steps.pop()
+
+    def remember(self, draft_id: str, questions: Mapping[tuple[str, str], Object]) -> None:
+        """Some questions get another kind; they were so before."""
+        if questions:
+            with self._lock:
+                known = self._of(draft_id).earlier
+                known |= questions
+                while len(known) > MOST_EARLIER:
+                    del known[next(iter(known))]
+
+    def earlier(self, draft_id: str) -> Mapping[tuple[str, str], Object]:
+        """The questions of a draft as they were when they were of another kind, by name and kind."""
+        with self._lock:
+            return dict(self._recent[draft_id].earlier) if draft_id in self._recent else {}

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from jinja2 import Environment
 from starlette.responses import FileResponse, Response
 
-from lopub.errors import DomainError, NoCampaign
+from lopub.errors import NoCampaign
 from lopub.pages.templating import environment, page_language
 from lopub.service.campaigns import Entry, find_campaign
 from lopub.service.collector import CAMPAIGN_ID, Collector
@@ -18,9 +18,10 @@ from lopub.service.console.alarming import Lookout
 from lopub.service.console.changes import Changes
 from lopub.service.console.gate import Gate
 from lopub.service.console.moments import FreshThings
+from lopub.service.console.results import result_at
 from lopub.service.console.sayings import said
 from lopub.service.console.visits import Visit
-from lopub.service.queue import QueuedJob, State
+from lopub.service.queue import QueuedJob
 from lopub.service.store import ReportStore
 from lopub.service.tokens import Grants
 
@@ -112,9 +113,7 @@ def refused(visit: Visit, sentence: str, *, status: int = 400, back: str = "/con
 
 def result_of(desk: Desk, job: QueuedJob) -> Path:
     """Where the result of a job lies."""
-    if job.state is not State.DONE:
-        raise DomainError(f"job {job.number} has no result")
-    return desk.home / job.folder / "result"
+    return result_at(desk.home, job)
 
 
 def file(path: Path, media_type: str, *, name: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:

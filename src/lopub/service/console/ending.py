@@ -3,13 +3,15 @@
 import threading
 
 from lopub.errors import DomainError, LopubError
+from lopub.release import Publication
+from lopub.release.published_study import study_of
 from lopub.service.campaigns import Entry
-from lopub.service.console.asking import askables
+from lopub.service.console.asking import askables, share_in_report
 from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
+from lopub.service.console.results import KEPT_DAYS, REMOVABLE, has_result, remove_result
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
-from lopub.service.queue import QueuedJob, State, ask, cancel, find_job, jobs_of, lines_of
-from lopub.service.studies import open_study
+from lopub.service.queue import QueuedJob, ask, cancel, find_job, jobs_of, lines_of
 
 FRAMED = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'"
 """What a published page may do inside the console: be looked at."""
@@ -28,9 +30,9 @@ _asking = threading.Lock()
 
 
 def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:
-    """The newest job that published the campaign."""
-    done = [job for job in jobs_of(desk.store, entry.campaign.id, kind="publish") if job.state is State.DONE]
-    return done[0] if done else None
+    """The newest job that published the campaign, and whose files are still there."""
+    found = jobs_of(desk.store, entry.campaign.id, kind="publish")
+    return next((job for job in found if has_result(desk.home, job)), None)
 
 
 def show_read(desk: Desk, visit: Visit) -> Answer:
@@ -38,15 +40,25 @@ def show_read(desk: Desk, visit: Visit) -> Answer:
     entry = desk.entry(visit)
     job = last_publication(desk, entry)
     asked = visit.query.get("ask", "").strip()[:LONGEST_QUESTION]
-    answer, problem = None, ""
+    answer, reported, problem = None, None, ""
     if job is not None and asked:
         try:
             with _asking:  # one at a time: questions take memory
-                answer = open_study(result_of(desk, job) / "publication").probability(asked)
+                found = Publication.load(result_of(desk, job) / "publication")
+                answer, reported = study_of(found).probability(asked), share_in_report(found, asked)
         except LopubError as error:
             problem = str(error)
-    names = askables(entry.campaign.domain)
-    return page(visit, "read.html", entry=entry, job=job, names=names, asked=asked, answer=answer, problem=problem)
+    return page(
+        visit,
+        "read.html",
+        entry=entry,
+        job=job,
+        names=askables(entry.campaign.domain),
+        asked=asked,
+        answer=answer,
+        reported=reported,
+        problem=problem,
+    )
 
 
 def show_result(desk: Desk, visit: Visit) -> Answer:
@@ -102,8 +114,31 @@ def show_job(desk: Desk, visit: Visit) -> Answer:
     """How far a job is, what it said, and what came out."""
     job = find_job(desk.store, visit.number_at("job"))
     name = "job_state.html" if visit.is_part else "job.html"
-    files = sorted(FILES[job.kind]) if job.state is State.DONE else []
-    return page(visit, name, job=job, lines=lines_of(desk.store, job.number), files=files, has_page=job.kind in PAGES)
+    is_there = has_result(desk.home, job)
+    return page(
+        visit,
+        name,
+        job=job,
+        lines=lines_of(desk.store, job.number),
+        files=sorted(FILES[job.kind]) if is_there else [],
+        has_page=is_there and job.kind in PAGES,
+        is_there=is_there,
+        is_removable=is_there and job.kind in REMOVABLE,
+        kept_days=KEPT_DAYS.get(job.kind),
+    )
+
+
+def remove_files(desk: Desk, visit: Visit) -> Answer:
+    """Take away the files of a job, which cannot be undone: so somebody says that it is meant."""
+    job = find_job(desk.store, visit.number_at("job"))
+    back = f"/console/jobs/{job.number}"
+    if job.kind not in REMOVABLE:
+        return refused(visit, "the files of this job stay", back=back)
+    if "sure" not in visit.form:
+        return refused(visit, "the files stay: tick that they are to be deleted for good", back=back)
+    result_of(desk, job)
+    remove_result(desk.home, job)
+    return to(back)
 
 
 def cancel_job(desk: Desk, visit: Visit) -> Answer:
@@ -120,6 +155,7 @@ SCREENS = (
     Screen("POST", "/console/backup", start_backup, scope="manage", what="backup asked for", makes=True),
     Screen("GET", "/console/jobs/{job}", show_job),
     Screen("POST", "/console/jobs/{job}/cancel", cancel_job, scope="manage", what="job cancelled"),
+    Screen("POST", "/console/jobs/{job}/remove", remove_files, scope="manage", what="files deleted"),
     Screen("GET", "/console/jobs/{job}/page", show_result),
     Screen("GET", "/console/jobs/{job}/files/{name}", fetch_file, what="file fetched"),
 )

@@ -29,8 +29,10 @@ from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
 from lopub.service.console.drafting import fields_of, read_text, written
 from lopub.service.console.keeping import EPSILON, PEOPLE, KeptDraft, drop_draft, find_draft, keep_plan, keep_text, set_goal
+from lopub.service.console.naming import finished, names_in
+from lopub.service.console.results import has_result
 from lopub.service.console.visits import Visit
-from lopub.service.queue import State, ask, jobs_of
+from lopub.service.queue import ask, jobs_of
 
 MOST_PEOPLE = 100_000_000
 EPSILONS = (Decimal("0.1"), Decimal(20))
@@ -98,9 +100,10 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     try:
-        _, terms = _terms_of(kept.text)
+        text = finished(kept.text)
+        _, terms = _terms_of(text)
         reports = max(terms.reports_together(people), 1)
-        found = forecasts(kept.text, reports, epsilon)
+        found = forecasts(text, reports, epsilon)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     tried = jobs_of(desk.store, kept.id, kind="plan", most=1)
@@ -119,7 +122,7 @@ def show_plan(desk: Desk, visit: Visit) -> Answer:
         is_weak=Decimal(_lifetime(terms, epsilon)) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
-        curve=_curve(_outlooks(kept.text, epsilon)[found[0][0]], reports),
+        curve=_curve(_outlooks(text, epsilon)[found[0][0]], reports),
         job=tried[0] if tried else None,
         enough=reports >= terms.min_reports,
         can_undo=desk.changes.before(kept.id, kept.version) is not None,
@@ -179,14 +182,16 @@ def show_advice(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     name = "advice.html" if visit.is_part else "advised.html"
-    return page(visit, name, kept=kept, advised=advised(kept.text, people, epsilon))
+    return page(visit, name, kept=kept, advised=advised(finished(kept.text), people, epsilon))
 
 
 def bin_question(desk: Desk, visit: Visit) -> Answer:
     """One question in fewer answers, by a button; it can be taken back."""
     kept = find_draft(desk.store, visit.at["draft"])
     back = f"/console/drafts/{kept.id}/plan"
-    draft = binned(read_text(kept.text), visit.form.get("question", ""), visit.number("n", 0))
+    draft = read_text(kept.text)
+    keys = {name: str(field["name"]) for name, field in zip(names_in(draft), fields_of(draft), strict=True)}
+    draft = binned(draft, keys.get(visit.form.get("question", ""), ""), visit.number("n", 0))
     if visit.form.get("version") != kept.version:
         return refused(visit, "the draft was changed meanwhile; look at the plan once more", status=409, back=back)
     text = written(draft)
@@ -205,18 +210,19 @@ def choose_plan(desk: Desk, visit: Visit) -> Answer:
     people, epsilon = chosen(visit, kept)
     keep_plan(desk.store, kept.id, people=people, epsilon=epsilon)
     if visit.form.get("do") == "try":
-        ask(desk.store, "plan", kept.id, _tried(kept.text, people, epsilon))
+        ask(desk.store, "plan", kept.id, _tried(finished(kept.text), people, epsilon))
         return to(f"/console/drafts/{kept.id}/plan")
     return to(f"/console/drafts/{kept.id}/preview")
 
 
 def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
     """The campaign that a draft and its plan make: as it was tried out, else the best of the usual designs for so many people."""
+    text = finished(kept.text)
     for job in jobs_of(desk.store, kept.id, kind="plan"):
-        if job.state is State.DONE and job.choices == _tried(kept.text, kept.people, kept.epsilon):
+        if has_result(desk.home, job) and job.choices == _tried(text, kept.people, kept.epsilon):
             return Campaign.load(result_of(desk, job) / "campaign.json")
-    population, terms = _terms_of(kept.text)
-    design = forecasts(kept.text, max(terms.reports_together(kept.people), 1), kept.epsilon)[0][0]
+    population, terms = _terms_of(text)
+    design = forecasts(text, max(terms.reports_together(kept.people), 1), kept.epsilon)[0][0]
     request = CampaignRequest(epsilon=kept.epsilon, mechanism=design.mechanism, view=design.view, jointly=design.jointly)
     return make_campaign(population.domain, terms, request)
 

@@ -10,8 +10,8 @@ LIFE_SECONDS = 8 * 3600
 """A working day; after it, sign in again."""
 MOST_SESSIONS = 1000
 MOST_FAILURES, WINDOW_SECONDS = 10, 60
-"""Of everybody together: a token has 256 bits, so this only keeps guessing from being a load. Whoever is already signed in does
-not notice."""
+"""Of everybody together: a token has 256 bits, so this only keeps guessing from being a load. Whoever is signed in, or
+has a right token, does not notice."""
 COOKIE = "lopub_console"
 
 
@@ -56,7 +56,7 @@ class Gate:
             self._sessions.pop(_hash(cookie), None)
 
     def may_try(self) -> bool:
-        """Whether a token may be tried now."""
+        """Whether the store may be asked about a token now: not while somebody guesses."""
         with self._lock:
             since = time.monotonic() - WINDOW_SECONDS
             self._failures = [one for one in self._failures if one > since]

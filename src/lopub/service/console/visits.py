@@ -80,12 +80,19 @@ def place_within(text: str) -> str:
 
 
 def place_of(request: Request) -> str:
-    """The page that somebody looks at: the one that is asked for, or that which asks for a part."""
+    """The page that somebody looks at: the one that is asked for, or that which asks for a part or sends a form."""
     if request.headers.get("hx-request") == "true":
-        _, _, address = request.headers.get("hx-current-url", "").partition("://")
-        return "/" + address.partition("/")[2].partition("#")[0]
+        return _path_of(request.headers.get("hx-current-url", ""))
+    if request.method != "GET":
+        return _path_of(request.headers.get("referer", ""))
     path, query = str(request.scope["path"]), request.scope["query_string"].decode("latin-1")
-    return "" if request.method != "GET" else f"{path}?{query}" if query else path
+    return f"{path}?{query}" if query else path
+
+
+def _path_of(address: str) -> str:
+    """What an address has after its host; empty where there is none."""
+    _, _, found = address.partition("://")
+    return "/" + found.partition("/")[2].partition("#")[0] if found else ""
 
 
 def languages_of(request: Request) -> tuple[str, ...]:

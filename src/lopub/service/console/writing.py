@@ -12,11 +12,16 @@ from lopub.forecast.advice import advice_on
 from lopub.forecast.draft import Mistake, draft_of
 from lopub.forecast.draft_template import template
 from lopub.forecast.draft_text import parsed
+from lopub.forecast.shorthand import Object
 from lopub.forecast.xlsform import draft_from_xlsform
 from lopub.pages.templating import page_language
 from lopub.service.console import drafting
+from lopub.service.console.buttons import changed
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
+from lopub.service.console.editing import aligned, edited, left_behind
 from lopub.service.console.keeping import KeptDraft, drop_draft, find_draft, keep_text, new_draft
+from lopub.service.console.naming import finished
+from lopub.service.console.showing import plain_terms, shown
 from lopub.service.console.visits import Upload, Visit
 
 LONGEST_UPLOAD = 2**20
@@ -37,7 +42,7 @@ class Remarks:
 def remarks_on(kept: KeptDraft) -> Remarks:
     """All mistakes and advice, each beside what it is about."""
     try:
-        draft = draft_of(*parsed(kept.text.encode()))
+        draft = draft_of(*parsed(finished(kept.text).encode()))
     except LopubError as error:
         return Remarks({"": [str(error)]}, {})
     return Remarks(_placed(draft.mistakes), _placed(advice_on(draft)))
@@ -97,8 +102,13 @@ def show_draft(desk: Desk, visit: Visit) -> Answer:
     return _shown(desk, visit, find_draft(desk.store, visit.at["draft"]))
 
 
-def _shown(desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.html", *, is_stale: bool = False) -> Answer:
+def _shown(
+    desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.html", *, is_stale: bool = False, was: Object | None = None
+) -> Answer:
+    """was: the draft before it was saved, whose controls a page still shows."""
     draft = drafting.read_text(kept.text)
+    questions = shown(draft)
+    before = questions if was is None else shown(was)
     return page(
         visit,
         template,
@@ -106,13 +116,14 @@ def _shown(desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.htm
         tab=visit.form.get("tab") or secrets.token_hex(8),
         is_stale=is_stale,
         can_undo=desk.changes.before(kept.id, kept.version) is not None,
-        plain=drafting.plain_terms(draft),
+        plain=plain_terms(draft),
         texts={
             key: drafting.in_languages(draft.get(key), drafting.languages_in(draft))
             for key in ("title", "description", "consent")
         },
         languages=drafting.languages_in(draft),
-        questions=drafting.shown(draft),
+        questions=questions,
+        retyped=[new for old, new in zip(before, questions, strict=False) if old.kind != new.kind],
         remarks=remarks_on(kept),
         places=TERMS,
         form=drafting,
@@ -130,11 +141,13 @@ def save_draft(desk: Desk, visit: Visit) -> Answer:
     kept = find_draft(desk.store, visit.at["draft"])
     if visit.form.get("do") == "copy" or not _is_current(desk, visit, kept):
         return _apart(desk, visit, kept)
-    before = drafting.written(drafting.edited(drafting.read_text(kept.text), visit.form))
+    old, today = drafting.read_text(kept.text), day_of(desk.store.today())
+    desk.changes.remember(kept.id, left_behind(old, visit.form))
+    before = drafting.written(edited(old, visit.form, today, desk.changes.earlier(kept.id)))
     action = visit.form.get("do", "")
     if action == "language":
         action = f"language:{visit.form.get('new_language', '').strip()}"
-    draft, place = drafting.changed(drafting.read_text(before), action)
+    draft, place = changed(drafting.read_text(before), action, today)
     new = keep_text(desk.store, kept, drafting.written(draft))
     if new is None:
         return _apart(desk, visit, find_draft(desk.store, kept.id))
@@ -142,7 +155,7 @@ def save_draft(desk: Desk, visit: Visit) -> Answer:
     if new.text != before:
         desk.changes.did(kept.id, before, new.version)
     if visit.is_part:
-        return _shown(desk, visit, new, "remarks.html")
+        return _shown(desk, visit, new, "remarks.html", was=old)
     if action == "plan":
         return to(f"/console/drafts/{kept.id}/plan")
     return to(f"/console/drafts/{kept.id}{'' if place is None else f'#q{place}'}")
@@ -152,7 +165,8 @@ def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
     """Of a form that would overwrite what another tab saved: say so; where a button was pressed, keep it as another draft."""
     if visit.is_part:
         return _shown(desk, visit, kept, "remarks.html", is_stale=True)
-    draft = drafting.edited(drafting.aligned(drafting.read_text(kept.text), visit.form), visit.form)
+    today = day_of(desk.store.today())
+    draft = edited(aligned(drafting.read_text(kept.text), visit.form), visit.form, today, desk.changes.earlier(kept.id))
     copy = new_draft(desk.store, drafting.written(draft), people=kept.people, epsilon=kept.epsilon)
     return page(visit, "apart.html", status=409, kept=kept, copy=copy)
 

@@ -26,6 +26,36 @@
   }));
   addEventListener("pageshow", () => (is_leaving = false));
 }
+// Where a session has ended meanwhile, what was typed waits in this tab until somebody has signed in again, and comes back then.
+{
+  const KEY = "lopub typed";
+  const read = () => JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+  const keep = (what) => sessionStorage.setItem(KEY, JSON.stringify(what));
+  const is_typed = (act) => (event) => event.target.matches?.("form[data-typed]") && act(event.target, event);
+  const typed = (form) => keep({ to: form.getAttribute("action"), fields: [...new FormData(form)].filter(([name]) => name !== "csrf" && name !== "tab") });
+  addEventListener("submit", is_typed(typed));
+  addEventListener("htmx:beforeSend", is_typed(typed));
+  addEventListener("htmx:afterRequest", is_typed((_, { detail: { xhr } }) => xhr.status === 200 && sessionStorage.removeItem(KEY)));
+  const fill = (form, fields) => {
+    const given = new Map(fields);
+    for (const control of form.elements) {
+      if (control.type === "checkbox") control.checked = given.has(control.name);
+      else if (given.has(control.name) && !control.name.endsWith(".controls")) control.value = given.get(control.name);
+    }
+    const closed = form.closest("details");
+    if (closed) closed.open = true;
+    document.querySelector("#typed-again").hidden = false;
+    form.dispatchEvent(new Event("change", { bubbles: true })); // which saves it
+  };
+  addEventListener("DOMContentLoaded", () => {
+    const kept = read();
+    if (!kept) return;
+    if (document.querySelector("form[action='/console/sign-in']")) return keep({ ...kept, is_out: true });
+    const form = [...document.querySelectorAll("form[data-typed]")].find((one) => one.getAttribute("action") === kept.to);
+    if (form && kept.is_out) fill(form, kept.fields);
+    if (form || !kept.is_out) sessionStorage.removeItem(KEY);
+  });
+}
 // Bars that can be read off one by one: what the table beside them says, in place of those that the server drew.
 if (globalThis.echarts) {
   let drawn = [];

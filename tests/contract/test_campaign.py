@@ -444,6 +444,11 @@ def test_a_campaign_that_cannot_be_saved_leaves_nothing(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_known_codes_are_not_derived_again():
+    assert [BLOOM.channel_at(position, 4) for position in range(4)] == list(BLOOM.channels((0, 1, 2, 3)))
+    assert BLOOM.channel_at(2, 4) is BLOOM.coded_channels[2]
+
+
 # ---- epsilon
 
 

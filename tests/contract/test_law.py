@@ -304,8 +304,8 @@ def id_made_of_the_record(campaign: Campaign, candidates: laws.Record, *, slot: 
 
 
 def the_same_bytes_for_every_report(randomness: Randomness, n_bytes: int) -> bytes:
-    start = randomness._at
-    randomness._at += n_bytes
+    start = vars(randomness).get("at", 0)
+    vars(randomness)["at"] = start + n_bytes
     return ONE_STREAM[start : start + n_bytes]
 
 

@@ -123,3 +123,12 @@ def test_a_publication_warns_of_reports_that_chose_what_they_cover():
     assert not any("did not draw" in warning for warning in warnings_of(publish(honest)))
     (warning,) = (one for one in warnings_of(publish(ReportBatch.concatenated([honest, fake]))) if "did not draw" in one)
     assert "reports cover a0 and a3, where the campaign's draw gives about 150" in warning
+
+
+def test_views_are_drawn_once_for_all_who_ask_how_likely_they_are(monkeypatch: pytest.MonkeyPatch):
+    campaign = campaign_of("direct", Fill(60), jointly=True)
+    found, n_drawn = chances(campaign)
+    monkeypatch.setattr("lopub.forecast.coverage.draw_masks", lambda *_: pytest.fail("views were drawn again"))
+    again, _ = chances(campaign)
+    assert n_drawn and not again.flags.writeable
+    np.testing.assert_array_equal(found, again)

@@ -9,7 +9,7 @@ from lopub.laws import records
 from lopub.laws.folds import digests_of, hashes_of
 from lopub.laws.hashing import FIRST, LANES, ROUND
 from lopub.laws.packed import Packed
-from lopub.laws.records import distinct_keys, distinct_rows
+from lopub.laws.records import distinct_keys, distinct_rows, packed_masks
 
 
 @pytest.mark.parametrize("n", [0, 1, LANES - 1, LANES, LANES + 1, 1000])
@@ -75,3 +75,9 @@ def test_distinct_rows_are_in_order_with_the_place_of_each(width: int):
     distinct, places = distinct_rows(rows)
     np.testing.assert_array_equal(distinct[places], rows)
     assert len({row.tobytes() for row in rows}) == len(distinct)
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 9, 15, 64, 65])
+def test_masks_are_packed_as_numpy_packs_them(width: int):
+    mask = np.random.default_rng(width).random((50, width)) < 0.5
+    np.testing.assert_array_equal(packed_masks(mask), np.packbits(mask, axis=1, bitorder="little"))

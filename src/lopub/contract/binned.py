@@ -87,7 +87,9 @@ class Binned(Attribute):
 
     def _answer_index(self, value: Value) -> int:
         if isinstance(value, str):
-            return self._index_of_label(value)
+            if value not in self._place_of_text:
+                raise self._wrong_type("a number or one of its bins", value)
+            return self._place_of_text[value]
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self._wrong_type("a number", value)
         low, high = self.bounds[0], self.bounds[-1]
@@ -99,11 +101,6 @@ class Binned(Attribute):
     @property
     def _n_answers(self) -> int:
         return len(self.edges) - 1
-
-    def _index_of_label(self, label: str) -> int:
-        if label not in self._place_of_text:
-            raise self._wrong_type("a number or one of its bins", label)
-        return self._place_of_text[label]
 
     def _parsed(self, text: str) -> Value:
         if text[0] in "[(":

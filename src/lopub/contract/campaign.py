@@ -123,7 +123,7 @@ class Campaign:
             if len(kept) >= MOST_CODED_VIEWS:
                 kept.clear()
             whole = (self.mechanism.channel(self._block(view), 1),) if self.jointly else ()
-            kept[view] = whole or tuple(self._channel_at(position, len(view)) for position in view)
+            kept[view] = whole or tuple(self.channel_at(position, len(view)) for position in view)
         return kept[view]
 
     @cached_property
@@ -132,8 +132,8 @@ class Campaign:
             return {}
         return {view: (channel,) for view, channel in zip(self._coded_views, self.coded_channels, strict=True)}
 
-    def _channel_at(self, position: int, n_blocks: int) -> Channel:
-        """Of one attribute; its codes are not derived again where they are known."""
+    def channel_at(self, position: int, n_blocks: int) -> Channel:
+        """Of one attribute that is randomized by itself, in a report of so many blocks. Known codes are not derived again."""
         if n_blocks == self._view_sizes[0]:
             return self.coded_channels[position]
         return self.mechanism.channel(self._block((position,)), n_blocks)

@@ -6,26 +6,24 @@ so that every client turns the same bytes into the same report.
 
 import hashlib
 import os
+from io import BytesIO
 
 
 class Randomness:
     """One report's stream of operating-system random bytes; used for one report, then dropped."""
 
-    _CHUNK = 1024
+    _CHUNK = 256
+    """Bytes that are asked for at once: about what a report takes, and what is asked for takes time whether it is used or not."""
 
     def __init__(self) -> None:
-        self._buffer = b""
-        self._at = 0
+        self._ahead = BytesIO()
 
     def take(self, n_bytes: int) -> bytes:
         """The next bytes of the stream."""
-        end = self._at + n_bytes
-        if end > len(self._buffer):
-            fresh = max(self._CHUNK, end - len(self._buffer))
-            self._buffer = self._buffer[self._at :] + os.urandom(fresh)
-            self._at, end = 0, n_bytes
-        taken = self._buffer[self._at : end]
-        self._at = end
+        taken = self._ahead.read(n_bytes)
+        if missing := n_bytes - len(taken):
+            self._ahead = BytesIO(os.urandom(max(self._CHUNK, missing)))
+            taken += self._ahead.read(missing)
         return taken
 
     def below(self, n: int) -> int:
@@ -51,12 +49,12 @@ class Randomness:
         lowest = (change_units & -change_units).bit_length() - 1
         units = change_units >> lowest
         planes = self.take(n_bytes * (unit.bit_length() - 1 - lowest))
-        below = 0
-        for start in range(0, len(planes), n_bytes):
-            # A zero in the plane is drawn as a one: it says "smaller here" where change_units has a one.
+        # A zero in the plane is drawn as a one: it says "smaller here" where change_units has a one, as in the lowest plane.
+        below = int.from_bytes(planes[:n_bytes], "little")
+        for start in range(n_bytes, len(planes), n_bytes):
+            units >>= 1
             smaller = int.from_bytes(planes[start : start + n_bytes], "little")
             below = below | smaller if units & 1 else below & smaller
-            units >>= 1
         return below & ((1 << n_bits) - 1)
 
     def prefix(self, n: int, size: int) -> list[int]:
@@ -72,8 +70,7 @@ class Repeatable(Randomness):
     """The same draws from a stream that everybody can repeat: for typical views, never for noise."""
 
     def __init__(self, name: bytes) -> None:
-        super().__init__()
-        self._name, self._counter = name, 0
+        self._name, self._counter, self._buffer = name, 0, b""
 
     def take(self, n_bytes: int) -> bytes:
         while len(self._buffer) < n_bytes:

@@ -50,8 +50,8 @@ def charged(draws: tuple[Draw, ...], new: Draw, *, cap: Decimal | None, kept: bo
     """The draws with one more, unless that one is there already."""
     mine = [draw for draw in draws if draw.report == new.report]
     if kept:
-        return finished(draws, new.report) if mine else (*draws, new._replace(finished=True))
-    after = draws if any(not draw.finished for draw in mine) else (*draws, new)
+        return finished(draws if mine else (*draws, new), new.report)
+    after = draws if mine and not all(draw.finished for draw in mine) else (*draws, new)
     if cap is not None:
         hold_to(cap, Spent(total_of(after, new.person), n_unknown))
     return after
@@ -73,7 +73,7 @@ def hold_to(cap: Decimal | None, spent: Spent) -> None:
 
 def finished(draws: tuple[Draw, ...], report: str) -> tuple[Draw, ...]:
     """The draws, with that a report was kept for these."""
-    return tuple([draw._replace(finished=True) if draw.report == report else draw for draw in draws])
+    return tuple([Draw(*draw[:3], True) if draw.report == report else draw for draw in draws])
 
 
 def is_finished(draws: tuple[Draw, ...], report: str) -> bool:

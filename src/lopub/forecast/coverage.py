@@ -7,6 +7,7 @@ probability of at most exp(-n D) on either side.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, Integers, covered_together, form_of
 from lopub.contract.campaign import Campaign
-from lopub.contract.view import MOST_VIEWS
+from lopub.contract.view import MOST_VIEWS, ViewRule
 from lopub.inference.joint import Probabilities
 from lopub.laws.views import draw_masks
 
@@ -98,8 +99,16 @@ def chances(campaign: Campaign) -> tuple[Probabilities, int | None]:
         for view, chance in views.items():
             whole[np.ix_(view, view)] += chance
         return np.minimum(whole, 1.0), None
+    return _drawn_chances(rule, sizes), N_DRAWN
+
+
+@lru_cache(maxsize=8)
+def _drawn_chances(rule: ViewRule, sizes: tuple[int, ...]) -> Probabilities:
+    """As often as among drawn views; not to be written to, as a page, a card and a table all ask for it."""
     masks = draw_masks(rule, sizes, N_DRAWN, np.random.PCG64(0)).astype(np.float32)
-    return (masks.T @ masks).astype(np.float64) / N_DRAWN, N_DRAWN
+    found = (masks.T @ masks).astype(np.float64) / N_DRAWN
+    found.setflags(write=False)
+    return found
 
 
 def relative_entropy(share: Probabilities, chance: Probabilities) -> NDArray[np.float64]:

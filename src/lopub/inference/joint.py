@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,7 +103,7 @@ class JointDistribution(Shown):
             raise DomainError(f"probabilities must not be negative and sum to 1, got a sum of {total:.6g}")
         object.__setattr__(self, "probabilities", np.asarray(self.probabilities / total, dtype=np.float64))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the attributes, in the order of the axes."""
         return tuple(attribute.name for attribute in self.attributes)

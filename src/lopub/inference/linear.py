@@ -73,7 +73,7 @@ class LinearPart:
     def second(self, first: Probabilities, other: Probabilities) -> Probabilities:
         """E[t s | cell] for every cell of classes, where t and s weigh the cells of one report's reading so."""
         if len(self.scatters) == 1:
-            return _contracted(np.outer(first, other), self.scatters[0], 0, 1).reshape(first.shape)
+            return self.scatters[0].second(first.reshape(-1), other.reshape(-1)).reshape(first.shape)
         both, n = np.multiply.outer(first, other), len(self.scatters)
         for axis, scatter in enumerate(self.scatters):  # the axes before are cells already; those of `other` begin at n
             both = np.moveaxis(_contracted(both, scatter, axis, n), 0, axis)

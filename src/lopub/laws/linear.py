@@ -40,6 +40,13 @@ class Scatter:
         into = one_hot(classes, n_classes)
         return Scatter(into @ self.noise @ into.T, self.gamma, into @ self.sigma)
 
+    def second(self, first: Floats, other: Floats) -> Floats:
+        """E[t s | class] for every class, where t and s weigh the classes of one reading so. shape (classes,)."""
+        both, same = np.outer(first, other), first * other
+        along, across = self.sigma @ both, both @ self.sigma
+        apart: Floats = same - along - across + self.sigma @ along
+        return same + (self.noise.reshape(-1) @ both.reshape(-1)) + self.gamma * apart
+
 
 @dataclass(frozen=True, eq=False)
 class ClassReading:

@@ -31,7 +31,7 @@ class Records:
     @classmethod
     def of(cls, campaign: Campaign, codes: NDArray[np.uint16], mask: NDArray[np.bool_]) -> "Records":
         """Records with the views that were drawn for them. mask: shape (n, attributes), what each view covers."""
-        distinct, index = distinct_rows(np.packbits(mask, axis=1, bitorder="little"))
+        distinct, index = distinct_rows(packed_masks(mask))
         found = [view_of(row.tobytes()) for row in distinct]
         order = sorted(range(len(found)), key=found.__getitem__)
         return cls(campaign, codes, mask, tuple(found[i] for i in order), np.argsort(order).astype(np.int32)[index])
@@ -50,6 +50,13 @@ class Records:
         own = self.codes[rows][:, list(view)]
         sizes = tuple(self.campaign.domain.sizes[position] for position in view)
         return [cell_numbers(own, np.ones(own.shape, dtype=bool), sizes)]
+
+
+def packed_masks(mask: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """The rows in bytes, the first bit lowest; filled up to whole bytes first, so that they are packed in one go."""
+    whole = np.zeros((len(mask), -(-mask.shape[1] // 8) * 8), dtype=bool)
+    whole[:, : mask.shape[1]] = mask
+    return np.packbits(whole, bitorder="little").reshape(len(mask), whole.shape[1] // 8)
 
 
 def cell_numbers(codes: NDArray[np.uint16], mask: NDArray[np.bool_], sizes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -82,9 +89,9 @@ def distinct_rows(rows: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[n
 def distinct_keys(keys: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """What `np.unique` gives, without sorting where few are distinct, as views are."""
     if int(keys.max(initial=0)) < MOST_TABLED:
-        met_before = np.zeros(MOST_TABLED, dtype=bool)
-        met_before[keys] = True
-        return np.flatnonzero(met_before).astype(np.uint64), (np.cumsum(met_before) - 1)[keys]
+        met_before, at = np.zeros(MOST_TABLED, dtype=bool), keys.astype(np.intp)
+        met_before[at] = True
+        return np.flatnonzero(met_before).astype(np.uint64), (np.cumsum(met_before) - 1)[at]
     met, places = np.empty(MOST_MET, dtype=np.uint64), np.empty(len(keys), dtype=np.int64)
     n_met = _number(keys, met, np.full(4 * MOST_MET, -1, dtype=np.int64), places)
     if n_met < 0:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -76,10 +77,10 @@ def _answers(counts: Counts, synthetic: Dataset, clique: Clique) -> Iterator[Fit
         predicted += table.n_reports * chance
         variance += table.n_reports * chance * (1 - chance)
     names = tuple(synthetic.domain.names[position] for position in clique)
-    texts = [synthetic.domain.attributes[position].texts for position in clique]
-    for cell in np.ndindex(*joint.shape):
-        said = ", ".join(texts[axis][code] or "(missing)" for axis, code in enumerate(cell))
-        yield FitRow(names, said, int(observed[cell]), float(predicted[cell]), float(np.sqrt(variance[cell])))
+    texts = [[text or "(missing)" for text in synthetic.domain.attributes[position].texts] for position in clique]
+    figures = (table.reshape(-1).tolist() for table in (observed, predicted, np.sqrt(variance)))
+    for said, *row in zip(product(*texts), *figures, strict=True):
+        yield FitRow(names, ", ".join(said), *row)
 
 
 def _bits(counts: Counts, synthetic: Dataset, position: int) -> Iterator[FitRow]:

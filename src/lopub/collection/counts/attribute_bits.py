@@ -41,15 +41,13 @@ class AttributeBits(Form):
         yield from found.items()
 
     def shape(self, campaign: Campaign, key: Key) -> tuple[int, ...]:
-        attributes = [campaign.domain.attributes[position] for position in key[0]]
-        return tuple(campaign.mechanism.channel((attribute,), key[1]).law().n_bits for attribute in attributes)
+        return tuple(campaign.channel_at(position, key[1]).law().n_bits for position in key[0])
 
     def can_have(self, campaign: Campaign, key: Key) -> bool:
         return len(key[0]) <= 2 and key[1] in campaign.mechanism.noise
 
     def signals(self, campaign: Campaign, key: Key) -> list[float]:
-        attributes = [campaign.domain.attributes[position] for position in key[0]]
-        laws = [campaign.mechanism.channel((attribute,), key[1]).law() for attribute in attributes]
+        laws = [campaign.channel_at(position, key[1]).law() for position in key[0]]
         return [float(law.p - law.q) for law in laws]
 
     def can_be_published(self, campaign: Campaign) -> bool:
@@ -92,7 +90,7 @@ class OverlapTally(GrowingTables):
 
 def _column_starts(campaign: Campaign, noise: int) -> Integers:
     """Where each attribute's columns begin among all; and where the last one's end."""
-    widths = [campaign.mechanism.channel((attribute,), noise).law().n_bits for attribute in campaign.domain.attributes]
+    widths = [campaign.channel_at(position, noise).law().n_bits for position in range(len(campaign.domain))]
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 

@@ -110,7 +110,7 @@ class BloomChannel(Channel):
         """Cells of the block."""
         return n_cells(self.block)
 
-    @property
+    @cached_property
     def width(self) -> int:  # type: ignore[override]
         """Bits of an output."""
         return self.n_bits

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Self
 
 from lopub.contract.budget import UNIT, check_odds, float_up, fresh_odds, log_up
@@ -40,12 +41,12 @@ class DirectChannel(Channel):
     permanent: int | None = None
     """Odds of the permanent layer below, where there is one."""
 
-    @property
+    @cached_property
     def n_bytes(self) -> int:
         """Whole bytes of an output."""
         return _n_bytes(self.n_candidates)
 
-    @property
+    @cached_property
     def width(self) -> int:  # type: ignore[override]
         """Bits of an output."""
         return 8 * self.n_bytes
@@ -55,12 +56,12 @@ class DirectChannel(Channel):
         """As bits, one per candidate: the cell that is sent."""
         return 1
 
-    @property
+    @cached_property
     def kept_units(self) -> int:
         """Of `all_units` equally likely draws, how many keep the answer."""
         return self.odds - UNIT
 
-    @property
+    @cached_property
     def all_units(self) -> int:
         """Equally likely draws."""
         return self.odds + (self.n_candidates - 1) * UNIT

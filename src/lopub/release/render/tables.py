@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -78,7 +79,7 @@ def _csv(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _exact(value: float) -> str:
-    return "" if np.isnan(value) else repr(value)
+    return "" if math.isnan(value) else repr(value)
 
 
 def _marginals(publication: Publication) -> bytes:

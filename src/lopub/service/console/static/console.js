@@ -77,7 +77,7 @@ if (globalThis.echarts) {
         animation: false,
         grid: { left: 8, right: 8, top: 12, bottom: 8, containLabel: true },
         tooltip: { trigger: "axis", renderMode: "richText", confine: true }, // the policy allows no styles in markup
-        xAxis: { ...axis, type: "category", data: rows.map((row) => row.cells[0].textContent) },
+        xAxis: { ...axis, axisLabel: { ...axis.axisLabel, hideOverlap: true, alignMinLabel: "left", alignMaxLabel: "right" }, type: "category", data: rows.map((row) => row.cells[0].textContent) },
         yAxis: { ...axis, type: "value", minInterval: 1 },
         series: [{ type: "bar", barMaxWidth: 48, itemStyle: { color: colour("--first") }, data: rows.map((row) => Number(row.querySelector("data").value)) }],
       });

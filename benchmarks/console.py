@@ -3,7 +3,7 @@
 `python benchmarks/console.py pages [--reports N]` fills a store with N reports, through the store's own way of writing, which
 keeps the counters, and takes the time of the first pages and of a slider. `python benchmarks/console.py viewers [--seconds S]`
 sends reports at full load, by turns without and with 200 people who watch the campaign, and compares the two within one run.
-`python benchmarks/console.py cancels` stops publications at random moments, and takes the time until each has ended.
+`python benchmarks/console.py cancels` stops jobs of every kind at random moments, and takes the time until each has ended.
 Figures go to benchmarks/results/console.csv, one line for each store and figure.
 """
 
@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,8 +31,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from sqlalchemy import func, select
 
 from consoles import Console, running_console  # tests/consoles.py
-from lopub import Campaign, Client, MemoryStore, Terms
+from lopub import Campaign, Client, Domain, IntegerRange, MemoryStore, Terms
 from lopub.contract.report import Report
+from lopub.forecast.draft_template import template
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.service.campaigns import close_campaign, open_campaign
 from lopub.service.database import store_at
@@ -44,7 +47,13 @@ N_CAMPAIGNS, N_DAYS, GROUP = 20, 60, 100_000
 VIEWERS, EVERY_SECONDS = 200, 10
 TURNS = 4
 N_CANCELS = 20
+N_HEAVY_QUESTIONS, N_HEAVY_REPORTS = 60, 300_000
 Figures = dict[str, float]
+AT_MOST = {"list_first_ms": 200.0, "list_most_ms": 200.0, "slider_most_ms": 200.0} | {
+    f"{kind}_most_ms": 2000.0 for kind in ("publish", "heavy", "export", "backup", "plan")
+}
+AT_LEAST = {"ratio_median": 0.9}
+"""What must hold; where it does not, the benchmark says so, and ends with 1."""
 
 
 def a_campaign(number: int) -> Campaign:
@@ -57,18 +66,25 @@ def filled(address: str, n_reports: int) -> list[Campaign]:
     targets = [a_campaign(i) for i in range(N_CAMPAIGNS)]
     each = n_reports // N_CAMPAIGNS
     for target in targets:
-        entry, _ = open_campaign(store, target)
-        report = Report.from_bytes(Client(target, store=MemoryStore()).encode({f"q{i}": 0 for i in range(15)}).to_bytes(), target)
-        content = report.mask + report.payload
-        for start in range(0, each, GROUP):
-            rows = [
-                StoredReport(entry.number, _hash(i, each), report.slot - i * N_DAYS // each, content)
-                for i in range(start, min(start + GROUP, each))
-            ]
-            store.write([Submission(entry.number, rows)])
+        fill(store, target, each)
     _check(store, each * N_CAMPAIGNS)
     store.close()
     return targets
+
+
+def fill(store: ReportStore, target: Campaign, n_reports: int) -> None:
+    """So many reports of one campaign, with the answers of one person."""
+    entry, _ = open_campaign(store, target)
+    report = Report.from_bytes(
+        Client(target, store=MemoryStore()).encode(dict.fromkeys(target.domain.names, 0)).to_bytes(), target
+    )
+    content = report.mask + report.payload
+    for start in range(0, n_reports, GROUP):
+        rows = [
+            StoredReport(entry.number, _hash(i, n_reports), report.slot - i * N_DAYS // n_reports, content)
+            for i in range(start, min(start + GROUP, n_reports))
+        ]
+        store.write([Submission(entry.number, rows)])
 
 
 def _hash(i: int, n: int) -> bytes:
@@ -202,30 +218,72 @@ def viewers(address: str, directory: Path, seconds: float) -> Figures:
     }
 
 
-def cancels(address: str, directory: Path) -> Figures:
-    """Milliseconds from asking to cancel a publication until it has ended, at moments drawn from a fixed seed."""
-    target, home, rng = filled(address, 200_000)[0], directory / "files", random.Random(1)
-    store = store_at(address)
-    close_campaign(store, target.id)
+def heavy() -> Campaign:
+    """Sixty questions of ten answers: 1,770 pairs to estimate, which takes minutes."""
+    domain = Domain(tuple(IntegerRange(name=f"q{i:02}", minimum=0, maximum=9) for i in range(N_HEAVY_QUESTIONS)))
+    return make_campaign(domain, Terms(name="heavy"), CampaignRequest(epsilon=4))
+
+
+@contextmanager
+def worker_at(address: str, home: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "lopub", "worker", "--database", address, "--files", str(home)]
     worker = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    times = []
-    while len(times) < N_CANCELS:
-        job = ask(store, "publish", target.id)
+    yield
+    worker.terminate()
+    worker.wait()
+
+
+def cancel_times(store: ReportStore, home: Path, n: int, longest: float, *asked: Any) -> list[float]:
+    """Milliseconds from asking to cancel a job until it has ended and nothing is left of it, at moments drawn from a fixed seed.
+    longest: seconds after which it is cancelled at the latest. A job that was done before does not count."""
+    rng, times = random.Random(1), []
+    while len(times) < n:
+        job = ask(store, *asked)
         while find_job(store, job.number).state is State.WAITING:
             time.sleep(0.01)
-        time.sleep(rng.uniform(0, 4))
+        time.sleep(rng.uniform(0, longest))
         started = time.perf_counter()
         cancel(store, job.number)
         while find_job(store, job.number).is_under_way:
             time.sleep(0.01)
-        if find_job(store, job.number).state is State.CANCELLED:  # else it was done before
+        if find_job(store, job.number).state is State.CANCELLED:
+            while (home / job.folder).exists():
+                time.sleep(0.01)
             times.append(1000 * (time.perf_counter() - started))
-    worker.terminate()
-    worker.wait()
+    return times
+
+
+def cancels(address: str, directory: Path) -> Figures:
+    """How long it takes until a job of each kind has stopped; `heavy` is a publication that takes minutes."""
+    target, large, home = filled(address, 200_000)[0], heavy(), directory / "files"
+    fill(store := store_at(address), large, N_HEAVY_REPORTS)
+    for campaign_id in (target.id, large.id):
+        close_campaign(store, campaign_id)
+    draft = {"draft": template("work"), "people": 2_000_000, "epsilon": 4}
+    kinds: dict[str, tuple[float, tuple[Any, ...]]] = {
+        "publish": (4, ("publish", target.id)),
+        "heavy": (20, ("publish", large.id)),
+        "export": (2, ("export", large.id)),
+        "backup": (2, ("backup",)),
+        "plan": (4, ("plan", "draft", draft)),
+    }
+    found: Figures = {}
+    with worker_at(address, home):
+        for kind, (longest, asked) in kinds.items():
+            times = cancel_times(store, home, N_CANCELS, longest, *asked)
+            found |= {f"{kind}_cancels": len(times), f"{kind}_median_ms": statistics.median(times), f"{kind}_most_ms": max(times)}
+            print(kind, *(round(one) for one in times), flush=True)
     store.close()
     assert not list(home.rglob("*.part"))
-    return {"cancels": len(times), "cancel_median_ms": statistics.median(times), "cancel_most_ms": max(times)}
+    return found
+
+
+def broken(figures: Figures) -> list[str]:
+    """What should hold and does not."""
+    above = [f"{name} is {figures[name]:.4g}, above {most:g}" for name, most in AT_MOST.items() if figures.get(name, 0) > most]
+    return above + [
+        f"{name} is {figures[name]:.4g}, below {least:g}" for name, least in AT_LEAST.items() if figures.get(name, 1) < least
+    ]
 
 
 def main() -> None:
@@ -236,6 +294,7 @@ def main() -> None:
     parser.add_argument("--store", choices=["sqlite", "postgresql"])
     options = parser.parse_args()
     kept = list(csv.reader(RESULTS.open())) if RESULTS.exists() else []
+    wrong: list[str] = []
     with addresses() as databases:
         for kind, address in databases:
             if options.store not in (None, kind):
@@ -251,9 +310,12 @@ def main() -> None:
                 [kind, options.what, name, f"{value:.4g}" if value < 1000 else f"{value:.0f}"] for name, value in figures.items()
             ]
             print(*rows, sep="\n", flush=True)
+            wrong += [f"{kind}: {one}" for one in broken(figures)]
             kept = [row for row in kept if row[:2] not in ([kind, options.what], ["store", "what"])] + rows
     with RESULTS.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([["store", "what", "figure", "value"], *sorted(kept)])
+    if wrong:
+        sys.exit("does not hold:\n" + "\n".join(wrong))
 
 
 if __name__ == "__main__":

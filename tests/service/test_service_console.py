@@ -9,10 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from sqlalchemy import Engine, event
 
 import people
 from consoles import Console, begun, opened, running_console, send
@@ -21,15 +24,17 @@ from lopub.collection.simulation.clients import simulate
 from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign
-from lopub.service.console import gate
+from lopub.service.collector import Collector
+from lopub.service.console import ending, gate, listing, publishing, running
 from lopub.service.console.app import HEADERS, SCREENS
-from lopub.service.console.desk import HERE, TEMPLATES
-from lopub.service.console.gate import Gate
+from lopub.service.console.desk import HERE, TEMPLATES, Desk
+from lopub.service.console.gate import Gate, Session
 from lopub.service.console.keeping import Action, actions
-from lopub.service.console.visits import place_within
+from lopub.service.console.visits import Visit, place_within
 from lopub.service.database import store_at
 from lopub.service.importing import _rows
 from lopub.service.queue import State, ask, claim, end, find_job
+from lopub.service.settings import CollectorSettings
 from lopub.service.store import Submission
 from lopub.service.tokens import all_grants, new_token, revoke
 
@@ -364,7 +369,7 @@ def in_rounds(name: str, **repeat: str | int) -> dict:
 def test_a_campaign_in_rounds_is_planned_for_one_of_them_and_both_epsilons_are_shown(console: Console):
     address = begun(console, in_rounds("months"))
     plan = console.get(f"{address}/plan?people=1000&epsilon=2", HX_Request="true")
-    assert 'take part in 3 of 6, which makes <data value="500">500</data> reports a round' in plan
+    assert 'take part in 3 of 6, which makes <data value="500">500</data> reports per round' in plan
     assert "Epsilon of all reports of one device</dt><dd>6</dd>" in plan and "is above 8" not in plan
     once = begun(console, {key: value for key, value in in_rounds("once").items() if key != "schedule"})
     shares = [
@@ -424,7 +429,7 @@ def test_a_hostile_upload_is_refused_with_a_sentence(console: Console, tmp_path:
     import hostile_xlsx
 
     contents = [b"PK\x03\x04 nothing of the kind", b"\xff\xfe\x00", b"[" * 100_000, b'{"name": "\xed"}', b"{}" * 10]
-    for name in ("a_bomb_of_half_a_gigabyte", "entities_that_grow", "macros", "deep_xml", "a_size_that_is_a_lie"):
+    for name in hostile_xlsx.HOSTILE:
         contents.append(hostile_xlsx.written(tmp_path / f"{name}.xlsx", name).read_bytes())
     before = console.get("/console").count("/console/drafts/")
     for content in contents:
@@ -585,6 +590,29 @@ def test_below_min_reports_no_screen_gives_the_number_away(console: Console):
     assert b">there are not enough reports yet to publish anything</p>" in answer.body
 
 
+def test_no_page_of_the_console_counts_rows(console: Console, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Forbids to look at the table of reports for a page: with ten million of them that takes seconds."""
+    address = send(console, "counted", 30, min_reports=20)
+    store = store_at(console.address)
+    desk = Desk(
+        collector=cast(Collector, SimpleNamespace(store=store, settings=CollectorSettings())), home=tmp_path, public="http://x"
+    )
+    monkeypatch.setattr(desk.lookout, "at", lambda *_: None)  # which looks at a bounded number, beside the pages
+    asked: list[str] = []
+
+    def heard(*given: Any) -> None:
+        asked.append(given[2])
+
+    event.listen(Engine, "before_cursor_execute", heard)
+    visit = Visit(at={"id": address.rpartition("/")[2]}, query={}, grant=all_grants(store)[0], session=Session("", 0))
+    for show in (listing.show_list, listing.show_log, running.show_campaign, publishing.show_publish, ending.show_delete):
+        assert show(desk, visit).status_code == 200
+    event.remove(Engine, "before_cursor_execute", heard)
+    assert len(asked) > 5 and "tallies" in " ".join(asked)
+    assert not [text for text in asked if re.search(r"\breports\b", text)]
+    store.close()
+
+
 def test_from_min_reports_on_the_counts_are_shown(console: Console):
     page = console.get(send(console, "enough", 42, min_reports=40))
     assert '<data value="42">42</data>' in page
@@ -603,7 +631,7 @@ def test_what_is_watched_of_rounds_is_one_of_them_and_hides_those_with_too_few(c
         store.write([Submission(entry.number, _rows(simulate(table, entry.campaign, seed=slot, slot=slot), entry.number))])
         pages.append(re.findall(r'<div id="watch".*?</details>', console.get(address), re.DOTALL)[0])
     store.close()
-    errors = [re.findall(r"expected in the last of them</dt><dd>(.*?)</dd>", page) for page in pages]
+    errors = [re.findall(r"Expected error in the last of them</dt><dd>(.*?)</dd>", page) for page in pages]
     assert len(errors[0]) == 1 and errors[0] == errors[1]
     assert pages[2] == pages[1] and '<data value="120">120</data>' in pages[1]
     assert "Reports by round" in pages[0] and "at this pace" not in pages[0]

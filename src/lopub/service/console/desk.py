@@ -1,5 +1,6 @@
 """What all screens share: the store, the results of jobs, who is signed in; and how a screen becomes an answer."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -97,8 +98,13 @@ def html(content: bytes, *, status: int = 200) -> Answer:
 def words_in(language: str) -> Environment:
     """The console's templates in a language, with what others say in it."""
     found = environment(language, TEMPLATES, HERE / "words")
-    found.filters["said"] = partial(said, language=language)
+    found.filters |= {"said": partial(said, language=language), "moment": moment}
     return found
+
+
+def moment(seconds: int) -> str:
+    """A time in Unix seconds as people read it, in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M", time.gmtime(seconds))
 
 
 def to(address: str) -> Answer:

@@ -1,13 +1,16 @@
 """A campaign that was published: read, ask, delete; and how jobs go."""
 
 import threading
+from contextlib import suppress
 
-from lopub.errors import DomainError, LopubError
+from lopub.errors import DomainError, LopubError, NoCampaign
 from lopub.release import Publication
 from lopub.release.published_study import study_of
-from lopub.service.campaigns import Entry
+from lopub.service.campaigns import find_campaign
+from lopub.service.collector import CAMPAIGN_ID
 from lopub.service.console.asking import askables, share_in_report
 from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
+from lopub.service.console.publishing import last_publication
 from lopub.service.console.results import KEPT_DAYS, REMOVABLE, has_result, remove_result
 from lopub.service.console.running import is_typed
 from lopub.service.console.visits import Visit
@@ -27,12 +30,6 @@ FILES = {
 PAGES = {"publish": "publication/report.html", "plan": "plan.html"}
 LONGEST_QUESTION = 500
 _asking = threading.Lock()
-
-
-def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:
-    """The newest job that published the campaign, and whose files are still there."""
-    found = jobs_of(desk.store, entry.campaign.id, kind="publish")
-    return next((job for job in found if has_result(desk.home, job)), None)
 
 
 def show_read(desk: Desk, visit: Visit) -> Answer:
@@ -119,6 +116,7 @@ def show_job(desk: Desk, visit: Visit) -> Answer:
         visit,
         name,
         job=job,
+        title=_title(desk, job),
         lines=lines_of(desk.store, job.number),
         files=sorted(FILES[job.kind]) if is_there else [],
         has_page=is_there and job.kind in PAGES,
@@ -126,6 +124,15 @@ def show_job(desk: Desk, visit: Visit) -> Answer:
         is_removable=is_there and job.kind in REMOVABLE,
         kept_days=KEPT_DAYS.get(job.kind),
     )
+
+
+def _title(desk: Desk, job: QueuedJob) -> str:
+    """Of the campaign that a job is about; empty where it is about something else, or about none that is here."""
+    if CAMPAIGN_ID.fullmatch(job.subject):
+        with suppress(NoCampaign):
+            terms = find_campaign(desk.store, job.subject).campaign.terms
+            return terms.title or terms.name
+    return ""
 
 
 def remove_files(desk: Desk, visit: Visit) -> Answer:

@@ -47,10 +47,6 @@ class Action:
     what: str
     subject: str
 
-    @property
-    def when(self) -> str:
-        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(self.time))
-
 
 def new_draft(store: ReportStore, text: str, *, people: int = PEOPLE, epsilon: str = EPSILON) -> KeptDraft:
     """Keep a text as a new draft."""

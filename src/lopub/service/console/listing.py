@@ -76,7 +76,8 @@ def show_list(desk: Desk, visit: Visit) -> Answer:
 
 def show_log(desk: Desk, visit: Visit) -> Answer:
     """What stewards did, and the jobs that were asked for."""
-    return page(visit, "log.html", actions=actions(desk.store), jobs=jobs_of(desk.store))
+    titles = {entry.campaign.id: entry.campaign.terms.title or entry.campaign.terms.name for entry in all_campaigns(desk.store)}
+    return page(visit, "log.html", actions=actions(desk.store), jobs=jobs_of(desk.store), titles=titles)
 
 
 SCREENS = (Screen("GET", "/console", show_list), Screen("GET", "/console/log", show_log))

@@ -9,10 +9,17 @@ from lopub.release.settings import STRUCTURES, PublishSettings
 from lopub.service.campaigns import Entry, day_at, tally
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, to
 from lopub.service.console.listing import state_of
+from lopub.service.console.results import has_result
 from lopub.service.console.visits import Visit
-from lopub.service.queue import ask, jobs_of, subjects_done
+from lopub.service.queue import QueuedJob, ask, jobs_of, subjects_done
 
 LONGEST_MARGIN = 2**19
+
+
+def last_publication(desk: Desk, entry: Entry) -> QueuedJob | None:
+    """The newest job that published the campaign, and whose files are still there."""
+    found = jobs_of(desk.store, entry.campaign.id, kind="publish")
+    return next((job for job in found if has_result(desk.home, job)), None)
 
 
 def rounds_to_publish(desk: Desk, entry: Entry) -> dict[int, str]:
@@ -40,6 +47,7 @@ def show_publish(desk: Desk, visit: Visit) -> Answer:
         methods=METHODS,
         languages=(terms.language, *terms.translations),
         rounds=rounds_to_publish(desk, entry),
+        is_published=last_publication(desk, entry) is not None,
     )
 
 

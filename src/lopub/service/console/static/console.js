@@ -73,11 +73,12 @@ if (globalThis.echarts) {
       const rows = [...figure.parentElement.querySelectorAll("tbody tr")];
       const axis = { axisLabel: { color: colour("--soft") }, axisLine: { lineStyle: { color: colour("--faint") } }, splitLine: { lineStyle: { color: colour("--faint") } } };
       const chart = echarts.init(place(figure), null, { renderer: "canvas" });
+      const days = { axisLabel: { ...axis.axisLabel, hideOverlap: true, formatter: (day) => day.slice(5) } }; // without the year
       chart.setOption({
         animation: false,
         grid: { left: 8, right: 8, top: 12, bottom: 8, containLabel: true },
         tooltip: { trigger: "axis", renderMode: "richText", confine: true }, // the policy allows no styles in markup
-        xAxis: { ...axis, type: "category", data: rows.map((row) => row.cells[0].textContent) },
+        xAxis: { ...axis, ...days, type: "category", data: rows.map((row) => row.cells[0].textContent) },
         yAxis: { ...axis, type: "value", minInterval: 1 },
         series: [{ type: "bar", barMaxWidth: 48, itemStyle: { color: colour("--first") }, data: rows.map((row) => Number(row.querySelector("data").value)) }],
       });

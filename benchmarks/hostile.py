@@ -1,11 +1,14 @@
 """What slow clients cost honest ones: throughput and p99 undisturbed and under attack, in turn, in one run; so only ratios count.
 
 `python benchmarks/hostile.py [--seconds S] [--rounds R]` starts `lopub serve` as its own process, honest senders as
-another, and as a third the slow ones, which come back whenever they are cut. Writes benchmarks/results/hostile.csv.
+another, and as a third the slow ones, which come back whenever they are cut. Writes benchmarks/results/hostile.csv: medians of
+the rounds. `cores_for_the_slow` is the collector's own CPU time beyond what its honest reports cost it undisturbed: what other
+programs take of the machine, the attackers among them, is not in it.
 """
 
 import argparse
 import csv
+import os
 import statistics
 import sys
 import tempfile
@@ -14,9 +17,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 import hostile
+from lopub import Campaign
 from lopub.service.campaigns import open_campaign
 from lopub.service.database import store_at
-from servers import running_collector
+from servers import Running, running_collector
 from service import campaign, measured
 
 RESULTS = Path(__file__).parent / "results" / "hostile.csv"
@@ -37,9 +41,9 @@ def main() -> None:
         store.close()
         with running_collector(address) as running:
             for _ in range(asked.rounds):
-                calm = measured(running, target, PER_REQUEST, asked.seconds)
+                calm = looked_at(running, target, asked.seconds)
                 with hostile.attacked(running.port, hostile.slow(N_SLOW)):
-                    stormy = measured(running, target, PER_REQUEST, asked.seconds)
+                    stormy = looked_at(running, target, asked.seconds)
                 rows.append({"slow_connections": N_SLOW, **ratios(calm, stormy)})
                 print(rows[-1], flush=True)
     whole = {name: round(statistics.median(row[name] for row in rows), 3) for name in rows[0]}
@@ -49,13 +53,31 @@ def main() -> None:
         writer.writerow(whole)
 
 
+def cpu_seconds(running: Running) -> float:
+    """What the collector has used so far."""
+    fields = Path(f"/proc/{running.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def looked_at(running: Running, target: Campaign, seconds: float) -> dict[str, float]:
+    """What honest senders get, and what the collector spends meanwhile."""
+    before = cpu_seconds(running)
+    found = measured(running, target, PER_REQUEST, seconds)
+    spent = cpu_seconds(running) - before
+    return found | {"cores": spent / seconds}
+
+
 def ratios(calm: dict[str, float], stormy: dict[str, float]) -> dict[str, float]:
+    throughput = stormy["reports_per_second"] / calm["reports_per_second"]
     return {
-        "throughput_ratio": stormy["reports_per_second"] / calm["reports_per_second"],
+        "throughput_ratio": throughput,
         "p50_ratio": stormy["p50_ms"] / calm["p50_ms"],
         "p99_ratio": stormy["p99_ms"] / calm["p99_ms"],
         "reports_per_second_undisturbed": calm["reports_per_second"],
         "p99_ms_undisturbed": calm["p99_ms"],
+        "cores_undisturbed": calm["cores"],
+        "cores_attacked": stormy["cores"],
+        "cores_for_the_slow": stormy["cores"] - throughput * calm["cores"],
     }
 
 

@@ -89,6 +89,9 @@ def aimed_output(channel: Channel, cells: np.ndarray, up: bool, whole: bool, rng
     """An output that speaks for the cells of a block, or against them."""
     others = np.setdiff1d(np.arange(channel.n_candidates), cells)
     wanted, rest = (cells, others) if up else (others, cells)
+    if hasattr(channel, "value"):  # hashed: a function, and where it sends one of them
+        function = int(rng.integers(channel.n_functions))
+        return channel.output(function * channel.n_values + channel.value(function, int(rng.choice(wanted))))
     if hasattr(channel, "output"):  # direct
         return channel.output(int(rng.choice(wanted)))
     if channel.n_ones is not None:

@@ -36,9 +36,13 @@ def honest(target: Campaign, n: int, seed: int) -> ReportBatch:
 
 def chosen_view(target: Campaign, n: int, seed: int) -> ReportBatch:
     """Proper noise, but all in the view of the last attributes."""
-    drawn = honest(target, 60 * n, seed)
-    last = max(range(len(drawn.views)), key=lambda number: drawn.views[number])
-    return drawn[drawn.rows_of(last)[:n]]
+    last, n_drawn = max(honest(target, 1_000, seed).views), 60 * n
+    while True:
+        drawn = honest(target, n_drawn, seed)
+        rows = drawn.rows_of(list(drawn.views).index(last)) if last in drawn.views else []
+        if len(rows) >= n:
+            return drawn[rows[:n]]
+        n_drawn *= 2
 
 
 def one_payload(target: Campaign, n: int, seed: int) -> ReportBatch:
@@ -75,7 +79,7 @@ def is_possible(kind: str, target: Campaign) -> bool:
     """Whether a campaign has views to choose from, and outputs of nothing but ones."""
     if kind == "chosen view":
         return target.view.masked
-    channel = target.channels((0, 1) if target.view.masked else tuple(range(len(target.domain))))[0]
+    channel = target.channels(honest(target, 1, seed=0).report(0).view(target))[0]
     return kind != "all ones" or (channel.n_ones is None and channel.width == channel.law().n_bits)
 
 

@@ -14,7 +14,7 @@ from test_service_agreement import published_files
 from test_service_cli import lopub
 
 import load
-from load import FULL, Uploaders, lost_and_doubled
+from load import FULL, Uploaders, kind_of, lost_and_doubled, note_figures
 from lopub import Campaign, CampaignRequest, Schedule, StoreError, Terms, make_campaign
 from lopub.contract.schedule import EPOCH
 from lopub.errors import Reason, StoreUnavailable
@@ -93,8 +93,11 @@ def test_a_collector_writes_nothing_once_the_schema_has_moved(database: str):
                 time.sleep(0.01)
             assert uploaders.statuses[503] >= 50 and not uploaders.acknowledged
             assert collector.ask("GET", "/ready").status == 503
+            n_refused = uploaders.statuses[503]
         uploaders.join()
-    assert lost_and_doubled(database, CAMPAIGN, bodies) == (0, 0)
+    lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
+    note_figures("schema-moved", kind_of(database), answers_503=n_refused, answers_200=0, lost=lost, doubled=doubled)
+    assert (lost, doubled) == (0, 0)
 
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
@@ -112,7 +115,9 @@ def test_two_collectors_are_restarted_in_turn_under_load(postgres: Postgres):
         for sender, old in zip(senders, (first, second), strict=True):
             with running_collector(database, "--port", str(old.port)):
                 sender.join()
-    assert lost_and_doubled(database, CAMPAIGN, bodies) == (0, 0)
+    lost, doubled = lost_and_doubled(database, CAMPAIGN, bodies)
+    note_figures("rolling-restart", "postgresql", acknowledged=20 * len(bodies), lost=lost, doubled=doubled)
+    assert (lost, doubled) == (0, 0)
 
 
 def test_an_older_program_refuses_a_newer_schema_in_one_sentence(tmp_path: Path):
@@ -163,6 +168,7 @@ def test_no_flipped_bit_of_a_backup_goes_unnoticed(backed_up: Path, tmp_path: Pa
         (tmp_path / "damaged").write_bytes(damaged)
         with pytest.raises(StoreError, match="is not a backup of a collector, or is damaged"):
             restore(tmp_path / "damaged", empty)
+    note_figures("backup", "flipped bits", places=len(places), noticed=len(places))
     empty.close()
 
 
@@ -176,8 +182,7 @@ def test_a_backup_that_was_cut_off_is_refused(backed_up: Path, tmp_path: Path, m
 
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute; LOPUB_FULL=1 runs it")
-def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(tmp_path: Path, postgres: Postgres):
-    database = f"sqlite:///{tmp_path}/lopub.db"
+def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(database: str, tmp_path: Path, postgres: Postgres):
     load.opened(database, CAMPAIGN)
     bodies = load.bodies_of(load.population(CAMPAIGN, 4_000, seed=24), 20)
     with running_collector(database) as collector:
@@ -195,7 +200,9 @@ def test_a_backup_made_under_load_gives_the_same_publication_on_either_kind(tmp_
         assert restore(tmp_path / "backup", store) == n_copied
         files.append(published_files(batch_of(store, find_campaign(store, CAMPAIGN.id)), tmp_path / name))
         store.close()
-    assert files[0] == files[1]
+    differing = sum(files[0].get(name) != files[1].get(name) for name in {*files[0], *files[1]})
+    note_figures("backup", f"of {kind_of(database)}", reports=n_copied, files=len(files[0]), differing=differing)
+    assert files[0] and differing == 0
 
 
 # ---- clocks

@@ -106,12 +106,11 @@ def settings_of(scale: Scale) -> dict[str, str]:
         "equal privacy": f"all records; {scale.pairs_a_seed} random pairs per seed, and the {N_DEPENDENT} (or as many) whose"
         " joint has the largest AVD from the product of its marginals",
         "em at strong noise": "on TPC-E, random pairs by bloom and `em` do not become better with every epsilon: an epsilon that"
-        " all attributes share leaves noise, which `em` fits; uniform joints have AVD 0.33 (seed 0, measured apart), and how far"
-        " from that start the fit ends differs (0.36 at epsilon 1, 0.61 at 2)",
-        "shrunk at weak noise": "at k = 3 and f = 0.1 it has AVD 0.004 on Adult and 0.099 on TPC-E (4 seeds of today's"
-        " version, measured apart), where `em` has 0.002 and 0.006: a set whose joint does not explain held-out reports better is"
-        " taken as independent, while `em` reads off the chance frequencies of this very sample, against which errors are"
-        " measured; with 4000 records in 4096 cells those are far from the product",
+        " all attributes share leaves noise, which `em` fits; it starts from uniform joints, and how far from them it"
+        " ends differs with epsilon",
+        "shrunk beside the others": "`benchmarks/shrinking.py` holds it against the best of `em`, `lasso`, `hybrid` and"
+        " `product`, chosen afterwards in each of 60 cells (four tables, f = 0.1 to 0.9, k = 2, 3 and 5, the same sets for all);"
+        " `benchmarks/results/shrinking.csv` has every cell",
         "RAPPOR and Fanti's EM": f"the samples of the estimation, {min(N_SETS, scale.pairs_a_seed)} random pairs per seed: so few"
         " that seeds differ less than other pairs would (direct on TPC-E at epsilon 4 has 0.231 on the pairs of a full run, and"
         " 0.191 on all 276, measured apart)",

@@ -4,12 +4,11 @@
 //   node build.mjs --out FOLDER    elsewhere
 //   node build.mjs --package       into dist, for npm, with the licence
 //   node build.mjs --testing FILE  the build for tests, whose random bytes are handed in; never shipped
-//   node build.mjs --assigned      writes src/assigned.ts from the golden vectors
 //
 // The same sources and lock file give the same bytes.
 
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -23,8 +22,8 @@ const banner = "/* lopub client, Apache-2.0 */";
 
 /** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
 const INTERNAL = [
-  "areFew", "canDraw", "channel", "checkQuestionnaire", "covers", "derived", "differs", "distance", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isPermanent", "isWhole",
-  "largestBlock", "lifetimeLoss", "lossOf", "maskBytes", "memorized", "mostCells", "mostWidth", "noise", "prefix", "refresh", "refreshed", "remembered", "randomize", "randomized", "row", "settled", "sizes", "taken", "weights", "worst",
+  "areFew", "below", "canDraw", "changes", "channel", "checkQuestionnaire", "derived", "differs", "distance", "draw", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isPermanent", "isWhole",
+  "largestBlock", "lifetimeLoss", "longestReport", "lossOf", "maskBytes", "mostWidth", "noise", "own", "position", "prefix", "refresh", "refusal", "room", "row", "sizes", "spell", "start", "take", "weights", "widest",
 ];
 const mangleProps = new RegExp(`^(_.*|${INTERNAL.join("|")})$`);
 
@@ -69,16 +68,7 @@ async function testing(file) {
   writeFileSync(file, (await bundled(file, "test/testing.ts", "iife", { globalName: "lopubTesting", plugins: [handedIn] })).code);
 }
 
-function assigned() {
-  const file = join(here, "src/assigned.ts"), [head] = readFileSync(file, "utf8").split("export const ASSIGNED"), digits = JSON.parse(/".*"/.exec(head)[0]);
-  const runs = JSON.parse(readFileSync(join(root, "tests/golden/vectors.json"), "utf8")).assigned.map((run) => run.split("-").map((n) => parseInt(n, 16)));
-  const ends = runs.map(([first, end = first]) => end + 1), numbers = [...runs.map(([first], i) => first - (ends[i - 1] ?? 0)), ...runs.map(([first], i) => ends[i] - first)];
-  const spelt = (n) => (n < 60 ? digits[n] : spelt(Math.floor((n - 60) / 8)) + digits[60 + ((n - 60) % 8)]);
-  writeFileSync(file, `${head}export const ASSIGNED =\n  ${JSON.stringify(numbers.map(spelt).join(""))};\n`);
-}
-
 if (option("--testing") !== undefined) await testing(resolve(option("--testing")));
-else if (option("--assigned") !== undefined) assigned();
 else if (option("--package") !== undefined) {
   await ship(join(here, "dist"));
   copyFileSync(join(root, "LICENSE"), join(here, "LICENSE"));

@@ -27,7 +27,7 @@ WISHES: dict[str, dict[str, object]] = {
     "hashed": {"epsilon": "1.5", "mechanism": "hashed", "view": Fill(6), "jointly": True},
 }
 MUTANTS = {
-    "unary symmetric": ("randomness.change(payload, at, width, ", "randomness.change(payload, at, width - 1, "),
+    "unary symmetric": ("randomness.changes(width, ", "randomness.changes(width - 1, "),
     "unary optimized": ("const coin = randomness.below(2n)", "const coin = randomness.below(3n)"),
     "subset": ("< w * odds;", "< w * odds + BIG_UNIT;"),
     "direct": ("drawn < 0n", "drawn < BIG_UNIT / 2n"),

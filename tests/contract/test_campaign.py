@@ -166,12 +166,17 @@ def test_a_line_end_behind_the_campaign_is_refused():
     ],
 )
 def test_what_lopub_would_write_otherwise_is_refused(path, value):
-    assert refusal(spoilt(SUBSET, path, value)).startswith("the campaign spells something as LoPub would not write it")
+    part = path.split("/")[0]
+    told = part if part in ("schema", "mechanism") else "the campaign"
+    assert refusal(spoilt(SUBSET, path, value)).startswith(f"{told} spells something as LoPub would not write it")
+    with pytest.raises(CampaignError) as caught:
+        Campaign.from_bytes(spoilt(SUBSET, path, value))
+    assert caught.value.reason == (part if told == part else "terms")
 
 
 def test_listed_names_out_of_domain_order_are_refused():
     data = spoilt(LISTED, "privacy/view/sets/0/attributes", ["income", "city"])
-    assert refusal(data).startswith("the campaign spells something as LoPub would not write it")
+    assert refusal(data).startswith("privacy.view spells something as LoPub would not write it")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from lopub import Campaign, CampaignError, Client, DomainError, MemoryStore, Rea
 from lopub.contract.budget import decimal_up
 from lopub.contract.mechanism.bloom import positions
 from lopub.contract.report import framed, unframed
-from lopub.contract.texts import is_assigned
+from lopub.contract.texts import are_normalized, normalize
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 VECTORS = json.loads((GOLDEN / "vectors.json").read_text(encoding="ascii"))
@@ -150,10 +150,11 @@ def test_a_frame_that_is_cut_off_is_refused(item):
     assert refusal.value.reason == item["reason"]
 
 
-def test_the_vectors_list_the_characters_of_unicode_14():
-    runs = [[int(bound, 16) for bound in run.split("-")] for run in VECTORS["assigned"]]
-    listed = {code for run in runs for code in range(run[0], run[-1] + 1)}
-    assert listed == {code for code in range(0x110000) if is_assigned(chr(code))}
+@pytest.mark.parametrize("item", VECTORS["texts"], ids=ascii)
+def test_a_text_has_the_normal_form_of_the_vectors(item):
+    assert normalize(item["text"]) == item["normal"]
+    assert are_normalized([item["text"]]) == (item["text"] == item["normal"])
+    assert normalize(item["normal"]) == item["normal"]
 
 
 # ---- campaigns that are refused

@@ -52,7 +52,7 @@ from lopub.contract.mechanism.bloom import positions
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import base64url, framed, pack, unframed
 from lopub.contract.schedule import EPOCH
-from lopub.contract.texts import ASSIGNED
+from lopub.contract.texts import normalize
 
 FILE = Path(__file__).with_name("vectors.json")
 NOON = 43_200
@@ -778,14 +778,36 @@ SPELLINGS: list[tuple[str, str, str]] = [
 
 
 TITLES: list[tuple[str, str]] = [
-    ("an emoji that is newer than Unicode 14.0", "\U0001fae9"),
-    ("a character of Unicode 16.0 that decomposes", "\U00016d67"),
-    ("a code point that is not assigned", "\u0378"),
     ("a noncharacter", "\uffff"),
     ("31 marks in a row", "q" + "\u0316" * 31),
     ("31 marks in a row that have no combining class", "\u0915" + "\u0903" * 31),
 ]
 """What may not stand in any text."""
+
+TEXTS: list[str] = [
+    "plain",
+    "cafe\u0301",
+    "\u00e9",
+    "\u0391\u0301\u03b1\u0301",
+    "\u0438\u0306",
+    "\u05e9\u05c1\u05bc",
+    "\u05e9\u05bc\u05c1",
+    "\u0627\u0653",
+    "\u0958",
+    "\u304b\u3099",
+    "\u1112\u1161\u11ab",
+    "a\u0323\u0302 \u1ea1\u0302",
+    "q\u0301\u0323",
+    "q\u0301\U0001f600\u0323",
+    "\u212b\u2126\ufa11\u1f71\u0386\u0301",
+    "\u0378\u0897\u0301\U0001fae9",
+    "\U00016d67\U00016d67\U00016d63\U00016d67",
+    "\u09af\u09bc\u09df\u0bc6\u0bbe",
+    "q" + "\u0316" * 30 + "q" + "\u0301" * 30,
+    "\u0f71" * 40,
+    "\n\u0303",
+]
+"""In normal form or not; some hold what is newer than Unicode 14.0, or is not normalized."""
 
 
 def malformed_campaigns() -> list[Item]:
@@ -852,7 +874,7 @@ def vectors() -> Item:
         "caps": cap_items(made),
         "frames": frame_items(made),
         "malformed_frames": malformed_frames(made),
-        "assigned": ASSIGNED.split(),
+        "texts": [{"text": text, "normal": normalize(text)} for text in TEXTS],
     }
 
 
@@ -860,7 +882,7 @@ def file_text() -> str:
     """One item a line, so that a change shows which."""
     sections = []
     for key, value in vectors().items():
-        if isinstance(value, list) and key != "assigned":
+        if isinstance(value, list):
             lines = ",\n".join(json.dumps(item, sort_keys=True) for item in value)
             sections.append(f"{json.dumps(key)}: [\n{lines}\n]")
         else:

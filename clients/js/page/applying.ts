@@ -10,8 +10,8 @@ const lookedAt = ({ field, operator, values }: Comparison): string => (operator 
 /** Whether a question applies, where the candidates of all that it depends on are known. */
 export function appliesTo({ domain: { attributes } }: Campaign, { common: { onlyIf } }: Question, codes: ReadonlyMap<string, number | undefined>): boolean {
   return !onlyIf || onlyIf.evaluate((each) => {
-    const code = codes.get(lookedAt(each))!;
-    return each.operator === "includes" ? code === 1 : !!attributes.find(({ name }) => name === each.field)!.accepted(each)?.(code);
+    const holds = attributes.find(({ name }) => name === lookedAt(each))!.accepted(each);
+    return !!holds && holds(codes.get(lookedAt(each))!);
   });
 }
 

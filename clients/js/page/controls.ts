@@ -62,14 +62,14 @@ function inputOf(question: Question, wording: Wording, changed: () => void): Inp
   if (question.list) return ticks(question, wording, changed);
   if (week) return typed(question, wording, changed, "date", (text) => (question.type === "datetime" ? `${text}T00:00` : text));
   if (question.type === "number") return typed(question, wording, changed, "number", Number);
-  if (question.type === "integer" && kind.nAnswers > MOST_RADIOS + 2) return typed(question, wording, changed, "number", Number);
-  if (kind.nAnswers <= MOST_RADIOS + (question.type === "integer" ? 2 : 0)) return radios(question, wording, changed);
-  return kind.nAnswers <= MOST_IN_A_SELECT ? dropDown(question, wording, changed) : searched(question, wording, changed);
+  if (question.type === "integer" && kind.texts.length > MOST_RADIOS + 2) return typed(question, wording, changed, "number", Number);
+  if (kind.texts.length <= MOST_RADIOS + (question.type === "integer" ? 2 : 0)) return radios(question, wording, changed);
+  return kind.texts.length <= MOST_IN_A_SELECT ? dropDown(question, wording, changed) : searched(question, wording, changed);
 }
 
 /** The answer that a candidate stands for, as a record has it. */
 function valueOf(question: Question, candidate: number): unknown {
-  const text = question.attributes[0].text(candidate);
+  const text = question.attributes[0].texts[candidate];
   return question.type === "boolean" ? text === "true" : question.type === "integer" ? Number(text) : text;
 }
 
@@ -79,9 +79,9 @@ interface Choice {
 }
 
 function choicesOf(question: Question, wording: Wording): Choice[] {
-  const { kind } = question.attributes[0], order = [...Array(kind.nAnswers).keys()];
+  const { kind } = question.attributes[0], order = [...Array(kind.texts.length).keys()];
   if (question.type === "boolean") order.reverse(); // yes comes first
-  const choices = order.map((i) => ({ label: wording.label(question, kind.text(i)), value: valueOf(question, i) }));
+  const choices = order.map((i) => ({ label: wording.label(question, kind.texts[i]), value: valueOf(question, i) }));
   return question.common.isRequired ? choices : [...choices, { label: wording.words.noAnswer, value: null }];
 }
 
@@ -140,9 +140,9 @@ function typed(question: Question, wording: Wording, changed: () => void, type: 
   const answer = (): unknown => (field.value ? read(field.value) : field.validity.badInput ? NaN : undefined);
   const inRange = (): string => {
     const [candidate] = indices(question, answer()) ?? [];
-    return field.value && candidate !== undefined ? words.onlyRange(wording.label(question, kind.text(candidate))) : "";
+    return field.value && candidate !== undefined ? words.onlyRange(wording.label(question, kind.texts[candidate])) : "";
   };
-  const ends = kind.edges ? [kind.edges[0], kind.edges[kind.edges.length - 1]] : [kind.text(0), kind.text(kind.nAnswers - 1)];
+  const ends = kind.edges ? [kind.edges[0], kind.edges[kind.edges.length - 1]] : [kind.texts[0], kind.texts.at(-1)!];
   const plain = (edge: string): string => new Intl.NumberFormat(wording.language, { maximumFractionDigits: 20, useGrouping: false }).format(+edge);
   const [low, high] = ends.map((end) => (end.endsWith("inf") ? "" : plain(end))), isWhole = question.type === "integer";
   const range = low && high ? (isWhole ? words.wholeBetween : words.between)(low, high) : low ? words.numberFrom(low) : high ? words.numberUpTo(high) : words.anyNumber;

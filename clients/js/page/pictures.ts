@@ -56,7 +56,7 @@ const range = (size: number): number[] => [...Array(size).keys()];
 
 /** How a candidate of an attribute reads; of a list's option, ticked or not. */
 export function labelOf(question: Question, attribute: Block["attributes"][number], candidate: number, wording: Wording): string {
-  const text = attribute.text(candidate);
+  const text = attribute.texts[candidate];
   if (!question.list || candidate > 1) return wording.label(question, text);
   return text === "true" ? wording.words.yes : wording.words.no;
 }

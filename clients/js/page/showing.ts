@@ -40,7 +40,7 @@ export class Shown {
 
   private answerTo(question: Question): string {
     const { wording } = this, codes = question.attributes.map(({ name }) => this.own!.get(name)!);
-    if (!question.list || codes[0] > 1) return wording.label(question, question.attributes[0].text(codes[0]));
+    if (!question.list || codes[0] > 1) return wording.label(question, question.attributes[0].texts[codes[0]]);
     const ticked = [...question.labels.keys()].filter((_, i) => codes[i]).map((value) => wording.label(question, value));
     return ticked.join(", ") || wording.words.nothing;
   }

@@ -107,5 +107,5 @@ function answersTo(campaign: Campaign, question: Question, codes: Codes): number
     const ticked = ticks.filter(Boolean).length;
     return (!list.most || ticked <= list.most) && (none < 0 || (ticked > 0 && (ticked < 2 || !ticks[none])));
   });
-  return nCandidates > kind.nAnswers ? [...patterns, attributes.map(() => kind.nAnswers)] : patterns;
+  return nCandidates > kind.texts.length ? [...patterns, attributes.map(() => kind.texts.length)] : patterns;
 }

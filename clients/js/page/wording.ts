@@ -87,7 +87,7 @@ export class Wording {
   }
 
   private period(question: Question, text: string): string | undefined {
-    const period = this.periodOf(question), place = question.attributes[0].texts().indexOf(text);
+    const period = this.periodOf(question), place = question.attributes[0].texts.indexOf(text);
     const named = (day: string, options: Intl.DateTimeFormatOptions): string => new Intl.DateTimeFormat(this.language, { timeZone: "UTC", ...options }).format(new Date(`${day}T00:00Z`));
     if (period === "month") return named(`${text}-01`, { month: "long", year: "numeric" });
     if (period === "monthOfYear") return named(`2024-${String(place + 1).padStart(2, "0")}-01`, { month: "long" });

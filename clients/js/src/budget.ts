@@ -54,6 +54,7 @@ export function decimalUp(loss: Loss): string {
 /** A cap, rounded down to such units: a loss is above the one just where it is above the other. A double counts with all its digits. */
 export function exactCap(cap: number | string, name: string): Loss {
   const [, whole, decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(cap as string) ?? [];
-  if (typeof cap === "number" ? !(cap > 0) || cap === Infinity : !+(whole + decimals)) throw new CampaignError(`${name} must be a number above 0`);
-  return typeof cap === "number" ? BigInt(Math.floor(Math.min(cap, 1e99) * 2 ** 512)) : (BigInt(whole + decimals) << PLACES) / 10n ** BigInt(decimals.length);
+  const exact = typeof cap === "string" ? whole && (BigInt(whole + decimals) << PLACES) / 10n ** BigInt(decimals.length) : cap > 0 && cap < Infinity && BigInt(Math.floor(Math.min(cap, 1e99) * 2 ** 512));
+  if (!exact) throw new CampaignError(`${name} must be a number above 0`);
+  return exact;
 }

@@ -1,27 +1,21 @@
-// Canonical JSON (section 2 of the format), and reading a campaign's members. JSON.parse hides members that come twice and takes 1.0
-// for 1, so what lies outside of texts is looked at, too.
+// Canonical JSON (section 2 of the format), and reading a campaign's members.
 
 import { CampaignError, type CampaignRefusal } from "./errors";
 import { Most } from "./limits";
-import { byCodePoints, isKnown } from "./texts";
+import { byCodePoints, composed } from "./texts";
 
-export type Json = string | number | boolean | Json[] | { [key: string]: Json };
-/** An object that is being read, and how many of its members were. */
-export interface Members {
-  readonly value: { readonly [key: string]: Json };
-  taken: number;
+export type Json = string | number | boolean | Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
 }
-
 
 // ---- refusing: a campaign is read at once, in the steps of section 3.10
 
 let step: CampaignRefusal;
-let isSpeltRight: boolean;
 
-/** From here on, what is wrong is wrong for this reason. The first step begins a campaign. */
+/** From here on, what is wrong is wrong for this reason. */
 export function at(reason: CampaignRefusal): void {
   step = reason;
-  if (reason === "id") isSpeltRight = true;
 }
 
 /** Refuse the campaign where something is wrong. */
@@ -29,56 +23,41 @@ export function need(isRight: unknown): asserts isRight {
   if (!isRight) throw new CampaignError(`the campaign is refused (${step})`, step);
 }
 
-/** Remember what should be written otherwise, which is refused last. */
-export function note(isRight: boolean): void {
-  isSpeltRight &&= isRight;
-}
+// ---- members
 
-/** Whether everything that was read so far was spelt as it should be. */
-export const isSpelling = (): boolean => isSpeltRight;
-
-// ---- members: each is taken with its type, and none may be left over
-
-export const isObject = (value: unknown): value is { readonly [key: string]: Json } => typeof value === "object" && !Array.isArray(value);
-
-export function membersOf(value: Json): Members {
-  need(isObject(value));
-  return { value, taken: 0 };
-}
-
-export const has = ({ value }: Members, key: string): boolean => Object.hasOwn(value, key);
-export const sizeOf = ({ value }: Members): number => Object.keys(value).length;
+export const isObject = (value: unknown): value is JsonObject => typeof value === "object" && !Array.isArray(value);
 
 /** What all values of a sample's type have in common. */
-type Like<T> = T extends string ? string : T extends number ? number : T extends boolean ? boolean : T extends readonly unknown[] ? Json[] : Json;
+type Like<T> = T extends string ? string : T extends number ? number : T extends boolean ? boolean : T extends readonly unknown[] ? Json[] : T extends object ? JsonObject : Json;
+type Alike<T> = { readonly [K in keyof T]: Like<T[K]> };
+type Samples = { readonly [key: string]: unknown };
 
-/** A member, of the same type as the sample. */
-export function take<T extends Json = Json>(members: Members, key: string, sample?: T): Like<T> {
-  need(has(members, key));
-  const value = members.value[key];
-  need(sample === undefined || (typeof value === typeof sample && Array.isArray(value) === Array.isArray(sample)));
-  members.taken++;
-  return value as Like<T>;
-}
+/** The sample of a member that has any type. */
+export const ANY = null;
 
-/** What goes without saying where it has its default: it must then be left out. */
-export function optional<T extends string | number>(members: Members, key: string, usual: T): Like<T> {
-  const isThere = has(members, key), value = isThere ? take(members, key, usual) : (usual as Json as Like<T>);
-  note(!isThere || (value as Json) !== usual);
-  return value;
-}
-
-/** What must be written even where it is the default; drafts may leave it out. */
-export function written<T extends Json>(members: Members, key: string, usual: T): Like<T> {
-  const isThere = has(members, key);
-  note(isThere);
-  return isThere ? take(members, key, usual) : (usual as Json as Like<T>);
+/** The members of an object: all that must be there, those that may be, and no other. Each has the type of its sample; the sample of one that may be there is its default, with
+ * which it must be left out. */
+export function membersOf<Must extends Samples, May extends Samples>(value: Json, must: Must, may?: May): Alike<Must> & Alike<May> {
+  need(isObject(value));
+  const samples: Samples = { ...must, ...may };
+  for (const key in { ...must, ...value }) {
+    const sample = samples[key], given = value[key];
+    need(Object.hasOwn(value, key) && Object.hasOwn(samples, key) && given !== may?.[key] && (sample === ANY || (typeof given === typeof sample && Array.isArray(given) === Array.isArray(sample))));
+  }
+  return { ...samples, ...value } as never; // what may have any type is ANY where it is left out
 }
 
 /** All members, whatever their names. */
-export const every = <T>({ value }: Members, read: (value: Json) => T): Map<string, T> => new Map(Object.entries(value).map(([key, item]) => [key, read(item)]));
+export function mapOf<T>(value: Json, read: (value: Json) => T): Map<string, T> {
+  need(isObject(value));
+  return new Map(Object.entries(value).map(([key, item]) => [key, read(item)]));
+}
 
-export const done = (members: Members): void => need(sizeOf(members) === members.taken);
+/** What a table has under a name. */
+export function named<T>(table: Readonly<Record<string, T>>, name: unknown): T {
+  need(typeof name === "string" && Object.hasOwn(table, name));
+  return table[name];
+}
 
 /** A text, wherever one must stand. */
 export function asText(value: Json): string {
@@ -86,33 +65,35 @@ export function asText(value: Json): string {
   return value;
 }
 
-/** The value of a text that is spelt as it must be; refuses any other. */
-export function parsed(text: string): Json {
-  const texts: string[] = [], hasPairs = /[\ud800-\udfff]/.test(text); // without them, units tell the same order
-  let nKeys = 0, value: Json = "";
+// ---- spelling
 
-  /** The only spelling of a value; refuses what no campaign has. */
-  function spelt(value: unknown, depth: number): string {
-    if (typeof value === "string") texts.push(value);
-    need(typeof value !== "number" || Number.isSafeInteger(value));
-    if (typeof value !== "object") return JSON.stringify(value);
-    need(value && depth < Most.depth);
-    if (Array.isArray(value)) return `[${value.map((item) => spelt(item, depth + 1))}]`;
-    const keys = Object.keys(value).sort();
-    nKeys += keys.length;
-    return `{${(hasPairs ? keys.sort(byCodePoints) : keys).map((key) => `${spelt(key, 0)}:${spelt(value[key as keyof typeof value], depth + 1)}`)}}`;
+/** The only spelling of a value; refuses what no campaign has. */
+function spelt(value: unknown, depth: number): string {
+  if (typeof value === "string") {
+    need(!/[\p{Cs}\p{NChar}]/u.test(value));
+    return JSON.stringify(composed(value));
   }
+  if (typeof value !== "object") {
+    need(value === !!value || Number.isSafeInteger(value));
+    return String(value);
+  }
+  need(value && depth < Most.depth);
+  if (Array.isArray(value)) return `[${value.map((item) => spelt(item, depth + 1))}]`;
+  return `{${Object.keys(value).sort(byCodePoints).map((key) => `${spelt(key, 0)}:${spelt(value[key as never], depth + 1)}`)}}`;
+}
 
+/** The value of bytes that are spelt as they must be. JSON.parse hides members that come twice and takes 1.0 for 1; spelt again, they differ. */
+export function parsed(bytes: Uint8Array): Json {
+  let text, value: unknown = null;
   at("json");
   try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
     value = JSON.parse(text);
   } catch {
-    need(0);
+    // and null is refused
   }
-  const canonical = spelt(value, 0), together = texts.join("\n"); // which composes with nothing
-  const isCanonical = canonical === text, outside = isCanonical ? "" : text.replace(/\\./g, "").split('"').filter((_, i) => i % 2 === 0).join("");
-  need(outside.split(":").length - 1 <= nKeys && !/\d[.eE]/.test(outside) && isKnown(together));
+  const canonical = spelt(value, 0);
   at("canonical");
-  need(isCanonical && together === together.normalize());
-  return value;
+  need(canonical === text);
+  return value as Json;
 }

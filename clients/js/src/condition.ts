@@ -1,9 +1,8 @@
 // Only-if: when a question applies (section 3.8).
 
-import { asText, done, has, membersOf, need, take, type Json } from "./canonical";
+import { ANY, membersOf, need, type Json } from "./canonical";
 import { Most } from "./limits";
 
-const OPERATORS = ["equals", "oneOf", "includes", "atLeast", "above", "atMost", "below"];
 export type Answer = string | number | boolean;
 
 export interface Comparison {
@@ -25,18 +24,16 @@ export function conditionOf(value: Json): Condition {
 }
 
 function read(value: Json, found: Comparison[]): Condition["evaluate"] {
-  const members = membersOf(value), words = ["not", "and", "or", ...OPERATORS].filter((each) => has(members, each)), [word] = words, isNot = word === "not";
-  const field = has(members, "field") && asText(take(members, "field")), isComparison = OPERATORS.includes(word);
-  need(words.length === 1 && isComparison === (field !== false));
-  const inner = take(members, word), values = isNot || (isComparison && word !== "oneOf") ? [inner] : inner;
-  done(members);
-  need(Array.isArray(values) && values.length > +!(isNot || isComparison));
-  if (!isComparison) {
+  const [operator] = Object.keys(value).filter((key) => key !== "field"), isJoining = /^(and|or)$/.test(operator), isNot = operator === "not";
+  need(isJoining || isNot || /^(equals|oneOf|includes|atLeast|atMost|above|below)$/.test(operator));
+  const { field, [operator]: inner } = membersOf(value, { [operator]: ANY, ...(isJoining || isNot ? {} : { field: "" }) }), values = isJoining || operator === "oneOf" ? inner : [inner];
+  need(Array.isArray(values) && values.length > +isJoining);
+  if (field === undefined) {
     const parts = values.map((part) => read(part, found));
-    return (holds) => (word === "or" ? parts.some((part) => part(holds)) : parts.every((part) => part(holds)) !== isNot);
+    return (holds) => (operator === "or" ? parts.some((part) => part(holds)) : parts.every((part) => part(holds)) !== isNot);
   }
   need(values.every((each) => typeof each !== "object"));
-  const comparison = { field: field as string, operator: word, values: values as Answer[] };
+  const comparison = { field: field as string, operator, values: values as Answer[] };
   found.push(comparison);
   return (holds) => holds(comparison);
 }

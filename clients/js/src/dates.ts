@@ -1,52 +1,59 @@
 // Dates and times of day, each as the period that it lies in (section 3.2).
 
+import { Most } from "./limits";
 import { range } from "./numbers";
 
 const MONTHS = "January,February,March,April,May,June,July,August,September,October,November,December".split(",");
 const WEEKDAYS = "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday".split(",");
-const two = (number: number): string => String(number).padStart(2, "0");
 const DAY = 86_400_000;
+const two = (number: number): string => String(number).padStart(2, "0");
+
+/** This day in UTC. */
+export const today = (): number => Math.floor(Date.now() / DAY);
+
+/** Such as 2026-05-31; empty where there is no such day. */
+export const dayText = (day: number): string => new Date(day * DAY).toJSON()?.slice(0, 10) ?? "";
+
+/** The day's number since 1970-01-01; NaN where there is no such day. */
+export function dayOf(text: string): number {
+  const day = Date.parse(`${text}T00:00Z`) / DAY;
+  return text >= "0001" && dayText(day) === text ? day : NaN;
+}
 
 /** Periods that come again, with all their texts. */
-export const CYCLES = new Map<string, readonly string[]>([["monthOfYear", MONTHS], ["weekday", WEEKDAYS], ["hour", range(24).map(two)]]);
-/** Periods that come once -> how many of them a year has, what stands before their number. Weeks go on from year to year. */
-const SPANS = new Map<string, readonly [number, string]>([["year", [1, ""]], ["quarter", [4, "-Q"]], ["month", [12, "-"]], ["week", [0, "-W"]]]);
+const CYCLES = new Map<string, readonly string[]>([["monthOfYear", MONTHS], ["weekday", WEEKDAYS], ["hour", range(24).map(two)]]);
 
-/** Whether a date, time or datetime lies in such periods. */
-export const hasPeriod = (type: string, period: string): boolean =>
-  period === "hour" ? type !== "date" : type !== "time" && (SPANS.has(period) || CYCLES.has(period));
-
-/** The day's number since 1970-01-01; nothing where there is no such day. */
-export function dayOf(text: string): number | undefined {
-  const day = Date.parse(`${text}T00:00Z`) / DAY;
-  return /^\d{4}-\d\d-\d\d$/.test(text) && text >= "0001" && dayText(day) === text ? day : undefined;
+/** The period that a day is in; nothing where there are no such periods of days. */
+function spanAt(period: string, day: number): string | undefined {
+  const date = dayText(day), year = date.slice(0, 4), month = +date.slice(5, 7);
+  const thursday = 7 * Math.floor((day + 3) / 7), own = dayText(thursday).slice(0, 4); // a week is in the year of its Thursday
+  const spans = {
+    year,
+    quarter: `${year}-Q${Math.ceil(month / 3)}`,
+    month: date.slice(0, 7),
+    week: `${own}-W${two(Math.floor((thursday - dayOf(`${own}-01-01`)) / 7) + 1)}`,
+    monthOfYear: MONTHS[month - 1],
+    weekday: WEEKDAYS[day - thursday + 3],
+  };
+  return spans[period as keyof typeof spans];
 }
 
-export const dayText = (day: number): string => (day === day ? new Date(day * DAY).toISOString().slice(0, 10) : "");
-const weekOf = (day: number): number => Math.floor((day + 3) / 7);
-
-/** The number of a year's first period; 4 January is in its first week. */
-const firstOf = (period: string, year: string): number => SPANS.get(period)![0] * +year || weekOf(dayOf(`${year}-01-04`)!);
-
-/** The text of a period, by its number. */
-export function spanText(period: string, number: number): string {
-  const [n, sign] = SPANS.get(period)!, year = (n ? String(Math.floor(number / n)) : dayText(7 * number)).slice(0, 4).padStart(4, "0"); // a week is in the year of its Thursday
-  const place = String(number - firstOf(period, year) + 1);
-  return n === 1 ? year : year + sign + (n === 4 ? place : two(+place));
-}
-
-/** The number of a period that is given by its text; nothing where there is no such period. */
-export function spanNumber(period: string, text: string): number | undefined {
-  const [, year, place = 1] = /^(\d{4})(?:-\D?(\d\d?))?$/.exec(text) ?? [], number = year > "0000" && year < "9999" ? firstOf(period, year) + +place - 1 : NaN;
-  return spanText(period, number) === text ? number : undefined;
+/** The texts of such periods, from the first to the last; nothing where there are none, or too many. */
+export function textsOf(type: string, period: string, first: string, last: string): readonly string[] | undefined {
+  const cycle = CYCLES.get(period), year = first.slice(0, 4), place = +first.slice(4).replace(/\D/g, "") || 1, texts: string[] = [];
+  if ((period === "hour" ? type === "date" : type === "time") || cycle) return first + last ? undefined : cycle;
+  let day = period === "week" ? dayOf(`${year}-01-04`) + 7 * place - 7 : dayOf(`${year}-${two(period === "quarter" ? 3 * place - 2 : place)}-01`);
+  if (spanAt(period, day) !== first || last >= "9999") return undefined;
+  for (; texts.at(-1) !== last && texts.length <= Most.candidates; day += period === "week" ? 7 : 28) {
+    const text = spanAt(period, day)!;
+    if (text !== texts.at(-1)) texts.push(text);
+  }
+  return texts;
 }
 
 /** The period of an answer as ISO 8601 has it, without a time zone; nothing where it says nothing about that. */
 export function periodOf(type: string, period: string, answer: string): string | undefined {
-  const [, date, hour] = /^(?:(\d{4}-\d\d-\d\d)(?=T.|$))?(?:T?([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?)?$/.exec(answer) ?? [], day = date ? dayOf(date) : undefined;
-  if (answer[0] === "T" || (type === "date") === !!hour || (day === undefined && (date || type !== "time"))) return undefined;
-  if (period === "hour") return hour;
-  const month = +date.slice(5, 7) - 1, week = weekOf(day!), [n] = SPANS.get(period) ?? [];
-  if (n !== undefined) return spanText(period, n ? n * +date.slice(0, 4) + Math.floor((n * month) / 12) : week);
-  return period === "weekday" ? WEEKDAYS[day! + 3 - 7 * week] : MONTHS[month];
+  const whole = type === "date" ? `${answer}T00:00` : type === "time" ? `2000-01-01T${answer}` : answer;
+  const [, date = "", hour] = /^(.{10})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.exec(whole) ?? [], day = dayOf(date);
+  return day === day ? (period === "hour" ? hour : spanAt(period, day)) : undefined;
 }

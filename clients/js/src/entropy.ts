@@ -4,6 +4,6 @@ import { LopubError } from "./errors";
 
 /** Fill with random bytes of the operating system; without a generator nothing is drawn. */
 export function fill(bytes: Uint8Array): void {
-  if (!globalThis.crypto?.getRandomValues) throw new LopubError("without crypto.getRandomValues nothing is drawn");
+  if (!globalThis.crypto?.getRandomValues) throw new LopubError("there is no crypto.getRandomValues");
   for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
 }

@@ -11,36 +11,49 @@ export type Reason =
 
 /** Anything that LoPub throws on purpose; `reason` where a whole campaign, or a report, was refused. */
 export class LopubError extends Error {
-  constructor(message: string, readonly reason?: CampaignRefusal | Reason) {
+  override name = "LopubError"; // minifying takes the classes' own
+  declare readonly reason?: CampaignRefusal | Reason;
+
+  constructor(message: string, reason?: CampaignRefusal | Reason) {
     super(message);
+    this.reason = reason;
   }
 }
 
 /** A campaign, or a request for one, that cannot be. */
-export class CampaignError extends LopubError {}
+export class CampaignError extends LopubError {
+  override name = "CampaignError";
+}
 
 /** A campaign that reveals more than the app, or its user, allows. */
-export class EpsilonTooHigh extends CampaignError {}
+export class EpsilonTooHigh extends CampaignError {
+  override name = "EpsilonTooHigh";
+}
 
 /** A record that does not fit; names the question, never the answer. */
-export class DomainError extends LopubError {}
+export class DomainError extends LopubError {
+  override name = "DomainError";
+}
 
 /** A report to refuse. */
-export class ReportRejected extends LopubError {}
+export class ReportRejected extends LopubError {
+  override name = "ReportRejected";
+}
 
 /** The browser's storage is blocked, full or damaged. */
-export class StoreError extends LopubError {}
+export class StoreError extends LopubError {
+  override name = "StoreError";
+}
 
 /** A collector that refuses a request, or answers otherwise than agreed. */
-export class CollectorError extends LopubError {}
+export class CollectorError extends LopubError {
+  override name = "CollectorError";
+}
 
 /** No answer in time: the same bytes may be sent again. */
-export class TryLater extends CollectorError {}
-
-// minifying takes the classes' own names
-Object.entries({ LopubError, CampaignError, EpsilonTooHigh, DomainError, ReportRejected, StoreError, CollectorError, TryLater }).forEach(
-  ([name, kind]) => (kind.prototype.name = name),
-);
+export class TryLater extends CollectorError {
+  override name = "TryLater";
+}
 
 /** Refuse a report. */
 export function reject(reason: Reason): never {

@@ -22,6 +22,8 @@ export const enum Most {
   /** Views whose codes are derived, and sets of attributes that are looked at to find them. */
   codedViews = 4096,
   tried = 2 ** 14,
+  /** Beginnings of views of up to 62 attributes, of which so many mean too many views. */
+  prefixes = 2 ** 18,
   /** Positions of all codes together, and bytes that are hashed for them. */
   positions = 2 ** 18,
   hashedBytes = 2 ** 25,

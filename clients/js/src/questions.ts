@@ -1,8 +1,8 @@
 // Questions and their candidates (sections 3.2, 3.9 and 4). An attribute turns an answer into the number of a candidate.
 
-import { done, has, membersOf, need, note, optional, take, written, type Json, type Members } from "./canonical";
-import { conditionOf, type Answer, type Comparison, type Condition } from "./condition";
-import { CYCLES, hasPeriod, periodOf, spanNumber, spanText } from "./dates";
+import { ANY, asText, membersOf, named, need, type Json } from "./canonical";
+import { conditionOf, type Comparison, type Condition } from "./condition";
+import { periodOf, textsOf } from "./dates";
 import { DomainError } from "./errors";
 import { Most } from "./limits";
 import { range, sum } from "./numbers";
@@ -12,16 +12,19 @@ const NOT_APPLICABLE = "(not applicable)";
 
 /** What kinds of attributes differ in. */
 interface Kind {
-  readonly nAnswers: number;
+  /** Of the answers. */
+  readonly texts: readonly string[];
   readonly isOrdered?: boolean;
   /** Whether format 1 does not know it. */
   readonly isNew?: boolean;
   /** Of bins: their edges. */
   readonly edges?: readonly string[];
-  /** The text of an answer. */
-  text(candidate: number): string;
-  /** The candidate of an answer; nothing where it is none. */
-  find(value: unknown): number | undefined;
+  /** Of categories: value -> label. */
+  readonly labels?: ReadonlyMap<string, string>;
+  /** Of a list: how many may be ticked, 0 for any number, and the option that stands alone. */
+  readonly list?: { readonly most: number; readonly none: string };
+  /** The text of an answer; anything but a text where it is none. */
+  spell(value: unknown): unknown;
 }
 
 /** What all questions have. */
@@ -35,224 +38,192 @@ interface Common {
 }
 
 /** One question, or one option of a list, with its candidates: its answers, then "no answer" and "not applicable", each where there is one. */
-export class Attribute {
+export interface Attribute {
+  readonly name: string;
+  readonly kind: Kind;
   readonly size: number;
-
-  constructor(private readonly _common: Common, readonly kind: Kind, readonly name = _common.name) {
-    this.size = kind.nAnswers + (_common.isRequired ? 0 : 1) + (_common.onlyIf ? 1 : 0);
-  }
-
-  text(candidate: number): string {
-    const { nAnswers } = this.kind;
-    return candidate < nAnswers ? this.kind.text(candidate) : candidate > nAnswers || this._common.isRequired ? NOT_APPLICABLE : "";
-  }
-
-  texts(): string[] {
-    return range(this.size).map((candidate) => this.text(candidate));
-  }
-
+  readonly texts: readonly string[];
   /** The candidate of an answer; null is no answer. */
-  index(value: unknown): number {
-    const { nAnswers } = this.kind, found = value !== null ? this.kind.find(value) : this._common.isRequired ? undefined : nAnswers;
-    if (found === undefined) throw new DomainError(`'${this.name}' does not take this answer`);
-    return found;
-  }
-
+  index(value: unknown): number;
   /** Whether a comparison holds, for each candidate; nothing where it cannot be made. */
-  accepted({ operator, values }: Comparison): ((candidate: number) => boolean) | undefined {
-    const { nAnswers, edges, isOrdered } = this.kind, find = (value: Answer) => (edges && typeof value !== "string" ? undefined : this.kind.find(value));
-    if (operator === "equals" || operator === "oneOf") {
-      const found = values.map(find);
-      return found.includes(undefined) ? undefined : (candidate) => found.includes(candidate);
-    }
-    const isAbove = operator === "above", isUpper = isAbove || operator === "atLeast", isBehind = isAbove || operator === "atMost";
-    const at = edges ? edges.slice(0, -1).indexOf(isBehind ? (values[0] as string) : "") || -1 : find(values[0])! + (isBehind ? 1 : 0);
-    return isOrdered && at >= 0 && operator !== "includes" ? (candidate) => candidate < nAnswers && candidate >= at === isUpper : undefined;
-  }
+  accepted(comparison: Comparison): ((candidate: number) => boolean) | false;
 }
 
 /** What is asked at once: one attribute, or a list with one attribute for each option. */
-export class Question {
-  constructor(
-    readonly common: Common,
-    readonly type: string,
-    readonly attributes: readonly Attribute[],
-    /** Value -> label, where there are categories. */
-    readonly labels: ReadonlyMap<string, string> = new Map(),
-    /** Of a list: how many may be ticked, 0 for any number, and the option that stands alone. */
-    readonly list?: { readonly most: number; readonly none: string },
-  ) {}
-
-  get name(): string {
-    return this.common.name;
-  }
-
+export interface Question {
+  readonly name: string;
+  readonly type: string;
+  readonly common: Common;
+  readonly attributes: readonly Attribute[];
+  /** Value -> label, where there are categories. */
+  readonly labels: ReadonlyMap<string, string>;
+  /** Of a list: how many may be ticked, 0 for any number, and the option that stands alone. */
+  readonly list?: { readonly most: number; readonly none: string };
   /** The texts that translations may label. */
-  texts(): string[] {
-    const texts = this.attributes[0].texts();
-    return this.list ? [...this.labels.keys(), ...texts.slice(2)] : texts;
-  }
-
+  readonly texts: readonly string[];
   /** The candidates of an answer. */
-  indices(answer: unknown): number[] {
-    const { list, attributes } = this, values = [...this.labels.keys()];
-    if (!list || answer === null) return attributes.map((attribute) => attribute.index(answer));
-    const ticks = Array.isArray(answer) ? answer.map((value) => values.indexOf(typeof value === "string" ? composed(value)! : "")) : [-1];
-    const codes = values.map((_, i) => +ticks.includes(i)), n = sum(codes);
-    if (n < ticks.length || (list.none && (!n || (n > 1 && codes[values.indexOf(list.none)]))) || (list.most && n > list.most)) {
-      throw new DomainError(`'${this.name}' does not take this answer`);
-    }
-    return codes;
-  }
+  indices(answer: unknown): number[];
 }
 
-// ---- kinds
+/** Refuse an answer; names the question, never the answer. */
+function fitting(isFitting: unknown, name: string): asserts isFitting {
+  if (!isFitting) throw new DomainError(`'${name}' does not take this answer`);
+}
 
-/** Answers that are found by their texts. */
-function listed(texts: () => readonly string[], nAnswers: number, isOrdered: boolean): Kind {
-  let places: Map<string, number> | undefined;
-  const find = (value: unknown): number | undefined => {
-    places ??= new Map(texts().map((text, i) => [text, i]));
-    return typeof value === "string" ? places.get(composed(value)!) : undefined;
+function attributeOf({ isRequired, onlyIf }: Common, kind: Kind, name: string): Attribute {
+  const { edges, isOrdered, list } = kind, nAnswers = kind.texts.length, texts = [...kind.texts, ...(isRequired ? [] : [""]), ...(onlyIf ? [NOT_APPLICABLE] : [])];
+  const places = new Map(kind.texts.map((text, i) => [text, i])), find = (value: unknown): number => {
+    const text = kind.spell(value);
+    return (typeof text === "string" ? places.get(composed(text)) : undefined) ?? -1;
   };
-  return { nAnswers, isOrdered, text: (i) => texts()[i], find };
-}
-
-const BOOLEAN: Kind = {
-  nAnswers: 2,
-  text: (i) => String(!!i),
-  find: (value) => (typeof value === "boolean" ? +value : undefined),
-};
-
-function integers(minimum: number, maximum: number): Kind {
   return {
-    nAnswers: maximum - minimum + 1,
-    isOrdered: true,
-    text: (i) => String(minimum + i),
-    find: (value) => (Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum ? (value as number) - minimum : undefined),
-  };
-}
-
-const asDouble = (edge: string): number => +edge.replace("inf", "Infinity");
-
-function bins(edges: readonly string[], clamp: boolean): Kind {
-  const bounds = edges.map(asDouble), last = edges.length - 1;
-  const texts = range(last).map((i) => `${i || edges[0] === "-inf" ? "(" : "["}${edges[i]}, ${edges[i + 1]}${edges[i + 1] === "inf" ? ")" : "]"}`);
-  const named = listed(() => texts, last, true);
-  return {
-    ...named,
-    edges,
-    isNew: edges[0] === "-inf" || edges[last] === "inf",
-    find(value) {
-      if (typeof value !== "number") return named.find(value);
-      if (!(clamp ? value === value : value >= bounds[0] && value <= bounds[last])) return undefined;
-      let low = 1, high = last;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (bounds[middle] < value) low = middle + 1;
-        else high = middle;
-      }
-      return low - 1;
+    name,
+    kind,
+    texts,
+    size: texts.length,
+    index(value) {
+      const found = value === null ? texts.indexOf("", nAnswers) : find(value);
+      fitting(found >= 0, name);
+      return found;
+    },
+    accepted({ operator, values }) {
+      if (list) return operator === "includes" && typeof values[0] === "string" && ((candidate) => candidate === 1);
+      const places = values.map((value) => (edges && typeof value !== "string" ? -1 : find(value)));
+      if (/equals|oneOf/.test(operator)) return !places.includes(-1) && ((candidate) => places.includes(candidate));
+      const isBehind = /above|atMost/.test(operator), isUpper = /above|atLeast/.test(operator);
+      const at = edges ? edges.slice(0, -1).indexOf(isBehind ? (values[0] as string) : "") || -1 : places[0] < 0 ? -1 : places[0] + +isBehind;
+      return !!isOrdered && at >= 0 && operator !== "includes" && ((candidate) => candidate < nAnswers && candidate >= at === isUpper);
     },
   };
 }
 
-function periods(type: string, period: string, first: number, last: number): Kind {
-  let texts = CYCLES.get(period);
-  const n = texts ? texts.length : last - first + 1, named = listed(() => (texts ??= range(n).map((i) => spanText(period, first + i))), n, !texts);
-  return { ...named, isNew: true, find: (value) => named.find(value) ?? named.find(typeof value === "string" && periodOf(type, period, value)) };
+function asked(common: Common, type: string, kind: Kind): Question {
+  const { labels = new Map<string, string>(), list } = kind, { name } = common, values = [...labels.keys()];
+  const attributes = (list ? values.map((value) => `${name}/${value}`) : [name]).map((each) => attributeOf(common, kind, each));
+  return {
+    name,
+    type,
+    common,
+    attributes,
+    labels,
+    list,
+    texts: list ? [...values, ...attributes[0].texts.slice(2)] : attributes[0].texts,
+    indices(answer) {
+      if (!list || answer === null) return attributes.map(({ index }) => index(answer));
+      const ticks = Array.isArray(answer) ? answer.map((value) => values.indexOf(typeof value === "string" ? composed(value) : "")) : [-1];
+      const codes = values.map((_, i) => +ticks.includes(i)), n = sum(codes);
+      fitting(n === ticks.length && !(list.none && (!n || (n > 1 && codes[values.indexOf(list.none)]))) && !(list.most && n > list.most), name);
+      return codes;
+    },
+  };
+}
+
+// ---- kinds
+
+const BOOLEAN: Kind = { texts: ["false", "true"], spell: (value) => value === !!value && String(value) };
+
+function integers({ minimum, maximum }: Given): Kind {
+  const n = (maximum as number) - (minimum as number) + 1;
+  need(n > 0 && n <= Most.candidates);
+  return { isOrdered: true, texts: range(n).map((i) => String((minimum as number) + i)), spell: (value) => typeof value === "number" && String(value) };
+}
+
+const asDouble = (edge: string): number => +edge.replace("inf", "Infinity");
+const isInfinite = (edge: string): boolean => /^-?inf$/.test(edge);
+
+/** Whether it is the shortest plain decimal of its double, within 10^15 of zero. */
+function isDecimal(edge: string): boolean {
+  const [digits, exponent] = String(+edge).split("e-");
+  return Math.abs(+edge) <= 1e15 && edge === (exponent ? digits.replace(/(\d)\.?/, `0.${"0".repeat(+exponent - 1)}$1`) : digits);
+}
+
+function bins(given: Given): Kind {
+  const { clamp, edges: items } = membersOf(given.bins, { clamp: false, edges: [] }), edges = items.map(asText), bounds = edges.map(asDouble), last = edges.length - 1;
+  need(last > 0 && edges.every((edge, i) => (isInfinite(edge) ? !clamp : isDecimal(edge)) && (!i || bounds[i - 1] < bounds[i])));
+  for (const [outer, edge] of [[given.minimum, edges[0]], [given.maximum, edges[last]]]) need(outer === (clamp || isInfinite(edge as string) ? ANY : edge));
+  const texts = range(last).map((i) => `${i || isInfinite(edges[0]) ? "(" : "["}${edges[i]}, ${edges[i + 1]}${isInfinite(edges[i + 1]) ? ")" : "]"}`);
+  return {
+    texts,
+    edges,
+    isOrdered: true,
+    isNew: isInfinite(edges[0]) || isInfinite(edges[last]),
+    spell(value) {
+      if (typeof value !== "number") return value;
+      const near = clamp ? Math.max(bounds[0], Math.min(value, bounds[last])) : value;
+      return near >= bounds[0] && near <= bounds[last] && texts[Math.max(1, bounds.findIndex((bound) => near <= bound)) - 1];
+    },
+  };
+}
+
+function periods({ type, period, minimum, maximum }: Given): Kind {
+  const texts = textsOf(type, period, minimum as string, maximum as string);
+  need(texts);
+  return { texts, isOrdered: !!minimum, isNew: true, spell: (value) => (typeof value === "string" && periodOf(type, period, value)) || value };
 }
 
 // ---- as a campaign describes them
 
-/** The shortest plain decimal of an edge's double; nothing where it is no number within 10^15 of zero. */
-function decimalText(edge: string): string | undefined {
-  const double = +edge, [digits, exponent] = String(Math.abs(double)).split("e-");
-  if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(edge) || !(Math.abs(double) <= 1e15) || edge.length > 1000) return undefined;
-  return (double < 0 ? "-" : "") + (exponent ? `0.${"0".repeat(+exponent - 1)}${digits.replace(".", "")}` : digits);
+/** The members of a field and of its constraints, and those that are left out with their defaults. */
+interface Given extends Common {
+  readonly type: string;
+  readonly categories: Json[];
+  readonly categoriesOrdered: boolean;
+  readonly enum: Json[];
+  readonly bins: Json;
+  readonly none: string;
+  readonly maxLength: number;
+  readonly period: string;
+  readonly minimum: Json | null;
+  readonly maximum: Json | null;
 }
 
-/** An edge, spelt as it should be. */
-function edgeOf(edge: Json): string {
-  const given = typeof edge === "object" ? "" : String(edge), text = isInfinite(given) ? given : decimalText(given);
-  note(text === edge);
-  need(text);
-  return text;
-}
-
-const isInfinite = (edge: string): boolean => /^-?inf$/.test(edge);
 const isName = (text: string): boolean => !!text && [...text].length <= Most.nameSigns && !/[\0-\x1f\x7f]/.test(text);
 
 /** The values of the categories with their labels. */
-function categories(members: Members): Map<string, string> {
+function labelsOf({ categories }: Given): Map<string, string> {
   const found = new Map<string, string>();
-  for (const item of take(members, "categories", [])) {
-    const isText = typeof item === "string", category = membersOf(isText ? { value: item } : item), value = take(category, "value", "");
-    note(!isText);
+  for (const item of categories) {
+    const { value, label } = membersOf(item, { value: "", label: "" });
     need(isName(value) && !found.has(value));
-    found.set(value, written(category, "label", value));
-    done(category);
+    found.set(value, label);
   }
   return found;
 }
 
-type Reader = (members: Members, constraints: Members, common: Common, type: string) => Kind | Question;
+function categorical(given: Given): Kind {
+  const labels = labelsOf(given), values = [...labels.keys()];
+  need(JSON.stringify(given.enum) === JSON.stringify(values) && !(given.onlyIf && labels.has(NOT_APPLICABLE)));
+  return { texts: values, isOrdered: given.categoriesOrdered, labels, spell: (value) => value };
+}
 
-const dated: Reader = (members, constraints, _common, type) => {
-  const period = take(members, "period", ""), isCycle = CYCLES.has(period), [first, last] = ["minimum", "maximum"].map((key) => optional(constraints, key, ""));
-  need(hasPeriod(type, period));
-  const [start, end] = [first, last].map((text) => (isCycle ? 0 : spanNumber(period, text)!));
-  need(start <= end && !(isCycle && first + last));
-  return periods(type, period, start, end);
-};
+function options(given: Given): Kind {
+  const { maxLength: most, none } = given, labels = labelsOf(given), n = labels.size;
+  need(n > 1 && n <= Most.options && (!none || labels.has(none)) && (!most || (most > 0 && most < n - (none ? 1 : 0))));
+  return { ...BOOLEAN, isNew: true, labels, list: { most, none } };
+}
 
+const DATED: Reader = [periods, { period: "" }, {}, { minimum: "", maximum: "" }];
+type Reader = readonly [(given: Given) => Kind, ...samples: object[]];
+
+/** By type: the reader, the samples of members that must be there, of constraints that must, and of constraints and members that may be left out. */
 const READERS: Readonly<Record<string, Reader>> = {
-  string(members, constraints, common, type) {
-    const labels = categories(members), values = [...labels.keys()];
-    need(JSON.stringify(written(constraints, "enum", values)) === JSON.stringify(values) && !(common.onlyIf && labels.has(NOT_APPLICABLE)));
-    return new Question(common, type, [new Attribute(common, listed(() => values, values.length, written(members, "categoriesOrdered", false)))], labels);
-  },
-  boolean: () => BOOLEAN,
-  integer(_members, constraints) {
-    const minimum = take(constraints, "minimum", 0), maximum = take(constraints, "maximum", 0);
-    need(minimum <= maximum && maximum - minimum < Most.candidates);
-    return integers(minimum, maximum);
-  },
-  number(members, constraints) {
-    const inner = membersOf(take(members, "bins")), clamp = written(inner, "clamp", false), edges = take(inner, "edges", []).map(edgeOf), bounds = edges.map(asDouble);
-    done(inner);
-    need(edges.length > 1 && !(clamp && edges.some(isInfinite)) && bounds.every((bound, i) => !i || bounds[i - 1] < bound));
-    for (const [key, edge] of [["minimum", edges[0]], ["maximum", edges.at(-1)!]]) {
-      const isThere = has(constraints, key);
-      note(isThere === !(clamp || isInfinite(edge)));
-      need(!isThere || (!isInfinite(edge) && edgeOf(take(constraints, key)) === edge));
-    }
-    return bins(edges, clamp);
-  },
-  list(members, constraints, common, type) {
-    const labels = categories(members), values = [...labels.keys()], n = values.length;
-    const most = optional(constraints, "maxLength", 0), none = optional(members, "none", "");
-    need(n > 1 && n <= Most.options && (!none || labels.has(none)) && (!most || (most > 0 && most < n - (none ? 1 : 0))));
-    return new Question(common, type, values.map((value) => new Attribute(common, BOOLEAN, `${common.name}/${value}`)), labels, { most, none });
-  },
-  date: dated,
-  time: dated,
-  datetime: dated,
+  string: [categorical, { categories: [], categoriesOrdered: false }, { enum: [] }],
+  boolean: [() => BOOLEAN],
+  integer: [integers, {}, { minimum: 0, maximum: 0 }],
+  number: [bins, { bins: ANY }, {}, { minimum: ANY, maximum: ANY }],
+  list: [options, { categories: [] }, {}, { maxLength: 0 }, { none: "" }],
+  date: DATED,
+  time: DATED,
+  datetime: DATED,
 };
 
 /** The question that a field of a campaign describes. */
 export function questionOf(value: Json): Question {
-  const members = membersOf(value), type = take(members, "type", ""), constraints = membersOf(written(members, "constraints", {}));
-  const [title, question, description] = ["title", "question", "description"].map((key) => optional(members, key, ""));
-  const common = {
-    name: take(members, "name", ""), title, question, description,
-    isRequired: written(constraints, "required", true),
-    onlyIf: has(members, "onlyIf") ? conditionOf(take(members, "onlyIf")) : undefined,
-  };
-  need(Object.hasOwn(READERS, type));
-  const read = READERS[type](members, constraints, common, type), asked = read instanceof Question ? read : new Question(common, type, [new Attribute(common, read)]);
-  done(constraints);
-  done(members);
-  need(isName(common.name) && asked.attributes.every(({ name, size }) => isName(name) && size > 1 && size <= Most.candidates));
-  return asked;
+  const [read, must, mustBe, mayBe, may] = named(READERS, Object(value).type);
+  const { constraints, onlyIf, ...members } = membersOf(value, { name: "", type: "", constraints: ANY, ...must }, { title: "", question: "", description: "", onlyIf: ANY, ...may });
+  const { required: isRequired, ...inner } = membersOf(constraints, { required: false, ...mustBe }, { ...mayBe });
+  const given = { ...members, ...inner, isRequired, onlyIf: onlyIf === ANY ? undefined : conditionOf(onlyIf) } as Given;
+  const question = asked(given, given.type, read(given));
+  need(isName(given.name) && question.attributes.every(({ name, size }) => isName(name) && size > 1 && size <= Most.candidates));
+  return question;
 }

@@ -2,56 +2,57 @@
 
 import { bitLength } from "./budget";
 import { fill } from "./entropy";
-import { bigOf, bitAt, flipBit, range } from "./numbers";
+import { joined, onesIn, range } from "./numbers";
 
 const CHUNK = 1024;
 
-export class Randomness {
-  private _buffer = new Uint8Array(0);
-  private _at = 0;
-
+export interface Randomness {
   /** The next bytes of the stream. */
-  take(n: number): Uint8Array {
-    const left = this._buffer.subarray(this._at);
-    if (n > left.length) {
-      this._buffer = new Uint8Array(n + CHUNK);
-      this._buffer.set(left);
-      fill(this._buffer.subarray(left.length));
-      this._at = 0;
-    }
-    return this._buffer.subarray(this._at, (this._at += n));
-  }
-
+  take(n: number): Uint8Array;
   /** A uniform integer below n. */
-  below(n: number): number;
-  below(n: bigint): bigint;
-  below(n: number | bigint): number | bigint {
-    const bits = bitLength(BigInt(n) - 1n), top = 255 >> (-bits & 7), isSmall = bits < 54;
-    for (;;) {
-      const bytes = this.take((bits + 7) >> 3);
-      bytes[0] &= top;
-      const drawn = isSmall ? bytes.reduce((number, byte) => number * 256 + byte, 0) : bigOf(bytes);
-      if (drawn < n) return typeof n === "bigint" ? BigInt(drawn) : drawn;
-    }
-  }
-
-  /** Turn over bits of the payload, so many from a place on, each with probability units / 2^32. */
-  change(payload: Uint8Array, at: number, n: number, units: number): void {
-    const length = (n + 7) >> 3, result = new Uint8Array(length);
-    for (let j = 31 - Math.clz32(units & -units); j < 32; j++) {
-      const plane = this.take(length), isOne = (units >> j) & 1;
-      plane.forEach((byte, i) => (result[i] = isOne ? result[i] | byte : result[i] & byte));
-    }
-    for (let i = 0; i < n; i++) if (bitAt(result, i)) flipBit(payload, at + i);
-  }
-
+  below<T extends number | bigint>(n: T): T;
+  /** Places among so many bits, each with probability units / 2^32. */
+  changes(n: number, units: number): number[];
   /** The first elements, so many, of a random order of 0 .. n - 1. */
-  prefix(n: number, size: number): number[] {
-    const order = range(n);
-    return range(size).map((i) => {
-      const j = i + this.below(n - i), drawn = order[j];
-      order[j] = order[i];
-      return drawn;
-    });
-  }
+  prefix(n: number, size: number): number[];
+}
+
+/** A stream of its own for each report. */
+export function stream(): Randomness {
+  let left = new Uint8Array(0);
+  const self: Randomness = {
+    take(n) {
+      if (n > left.length) {
+        const more = new Uint8Array(n + CHUNK);
+        fill(more);
+        left = joined([left, more]);
+      }
+      const taken = left.subarray(0, n);
+      left = left.subarray(n);
+      return taken;
+    },
+    below(n) {
+      const bits = bitLength(BigInt(n) - 1n);
+      for (;;) {
+        const bytes = self.take((bits + 7) >> 3);
+        bytes[0] &= 255 >> (-bits & 7);
+        const drawn = bytes.reduce((number, byte) => number * 256n + BigInt(byte), 0n);
+        if (drawn < n) return (typeof n === "bigint" ? drawn : Number(drawn)) as typeof n;
+      }
+    },
+    changes(n, units) {
+      let result = new Uint8Array((n + 7) >> 3);
+      for (let j = 31 - Math.clz32(units & -units); j < 32; j++) result = self.take(result.length).map((byte, i) => ((units >> j) & 1 ? result[i] | byte : result[i] & byte)) as typeof result;
+      return onesIn(result, 0, n);
+    },
+    prefix(n, size) {
+      const order = range(n);
+      return range(size).map((i) => {
+        const j = i + self.below(n - i), drawn = order[j];
+        order[j] = order[i];
+        return drawn;
+      });
+    },
+  };
+  return self;
 }

@@ -1,6 +1,6 @@
 // When reports are made: once within some days, or again and again in rounds (sections 3.5 and 3.11). A slot is a day since 1970-01-01.
 
-import { done, isObject, membersOf, need, take, written, type Members } from "./canonical";
+import { ANY, isObject, membersOf, need, type Json } from "./canonical";
 import { dayOf } from "./dates";
 import { Most } from "./limits";
 
@@ -23,18 +23,16 @@ export interface Schedule {
 /** Days after a round's last one in which a collector still takes its reports, at most. */
 export const GRACE_DAYS = 14;
 
-export function scheduleOf(members: Members): Schedule {
-  const opens = dayOf(take(members, "opens", ""))!, closes = dayOf(take(members, "closes", ""))!;
-  const repeat = isObject(members.value.repeat) ? repeatOf(membersOf(take(members, "repeat"))) : undefined;
-  need(opens >= 0 && (repeat ? closes === opens + repeat.everyDays * repeat.rounds - 1 : written(members, "repeat", "once") === "once" && opens <= closes));
-  done(members);
+export function scheduleOf(value: Json): Schedule {
+  const members = membersOf(value, { opens: "", closes: "", repeat: ANY }), opens = dayOf(members.opens), closes = dayOf(members.closes);
+  const repeat = isObject(members.repeat) ? repeatOf(members.repeat) : undefined;
+  need(opens >= 0 && (repeat ? closes === opens + repeat.everyDays * repeat.rounds - 1 : members.repeat === "once" && opens <= closes));
   return { opens, closes, repeat };
 }
 
-function repeatOf(members: Members): Repeat {
-  const [everyDays, rounds, takePart] = ["every_days", "rounds", "take_part"].map((key) => take(members, key, 0)), mode = take(members, "mode", ""), isPermanent = mode === "permanent";
+function repeatOf(value: Json): Repeat {
+  const { every_days: everyDays, rounds, take_part: takePart, mode } = membersOf(value, { every_days: 0, rounds: 0, take_part: 0, mode: "" }), isPermanent = mode === "permanent";
   need(everyDays > 0 && everyDays <= Most.roundDays && rounds > 1 && rounds <= Most.rounds && takePart > 0 && takePart <= rounds && (isPermanent || mode === "sampled"));
-  done(members);
   return { everyDays, rounds, takePart, isPermanent };
 }
 

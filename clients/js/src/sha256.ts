@@ -1,5 +1,7 @@
 // SHA-256, at once: WebCrypto's own can only be awaited, which costs more than the hash where there are thousands of short ones.
 
+import { joined } from "./numbers";
+
 /** The first 32 bits of the fraction of a prime's root. No constant lies near a whole number, so that doubles are enough. */
 const fraction = (prime: number, power: number): number => (prime ** (1 / power) % 1) * 2 ** 32;
 
@@ -9,22 +11,19 @@ const ROUNDS = primes.map((prime) => fraction(prime, 3) | 0);
 const START = primes.slice(0, 8).map((prime) => fraction(prime, 2) | 0);
 
 const words = new Int32Array(64);
-const turn = (x: number, n: number): number => (x >>> n) | (x << (32 - n));
+/** Three turns to the right of one word, all at once. */
+const turns = (x: number, i: number, j: number, k: number): number => ((x >>> i) | (x << (32 - i))) ^ ((x >>> j) | (x << (32 - j))) ^ ((x >>> k) | (x << (32 - k)));
 
 /** The eight words of the hash. */
 export function sha256(bytes: Uint8Array): number[] {
-  const n = bytes.length, end = (n + 72) & ~63, state = START.slice();
-  for (let at = 0; at < end; ) {
+  const n = bytes.length, end = (n + 72) & ~63, padded = joined([bytes, [128], new Uint8Array(end - n - 1)]), view = new DataView(padded.buffer), state = START.slice();
+  view.setBigUint64(end - 8, BigInt(8 * n));
+  for (let at = 0; at < end; at += 64) {
     let [a, b, c, d, e, f, g, h] = state;
     for (let i = 0; i < 64; i++) {
       const x = words[i - 15], y = words[i - 2];
-      if (i > 15) words[i] = words[i - 16] + words[i - 7] + (turn(x, 7) ^ turn(x, 18) ^ (x >>> 3)) + (turn(y, 17) ^ turn(y, 19) ^ (y >>> 10));
-      else {
-        for (let j = 0; j < 4; j++, at++) words[i] = (words[i] << 8) | (bytes[at] ?? (at === n ? 128 : 0));
-        if (at > end - 8) words[i] = at < end ? n / 2 ** 29 : n << 3; // how many bits there are
-      }
-      const s = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) + ROUNDS[i] + words[i]) | 0;
-      const t = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      words[i] = i < 16 ? view.getInt32(at + 4 * i) : words[i - 16] + words[i - 7] + (turns(x, 7, 18, 3) ^ (x << 29)) + (turns(y, 17, 19, 10) ^ (y << 22)); // the last is a shift
+      const s = (h + turns(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + ROUNDS[i] + words[i]) | 0, t = (turns(a, 2, 13, 22) + ((a & b) | (c & (a | b)))) | 0;
       h = g; g = f; f = e; e = (d + s) | 0; d = c; c = b; b = a; a = (s + t) | 0;
     }
     [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = (state[i] + word) | 0));

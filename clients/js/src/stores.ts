@@ -1,8 +1,7 @@
 // Keeping: for each campaign and respondent a finished report, or what a series has come to, and the sum of what they reveal. Noise
 // only, never an answer.
 
-import type { Loss } from "./budget";
-import { StoreError } from "./errors";
+import { LopubError, StoreError } from "./errors";
 
 /** Noise that was drawn, or is about to be. */
 export interface Draw {
@@ -27,15 +26,14 @@ export interface ClientStore {
   change(key: string, change?: (state: State) => State): Promise<State>;
 }
 
-export const totalOf = (draws: readonly Draw[], person: string): Loss =>
-  draws.reduce((total, draw) => (draw.person === person ? total + BigInt(draw.loss) : total), 0n);
+const same = (state: State): State => state;
 
 /** For programs that keep the bytes themselves, and for experiments. Forgets when the page is left. */
 export class MemoryStore implements ClientStore {
   private readonly _kept = new Map<string, Uint8Array>();
   private _draws: readonly Draw[] = [];
 
-  async change(key: string, change = (state: State): State => state): Promise<State> {
+  async change(key: string, change = same): Promise<State> {
     const state = change({ kept: this._kept.get(key), draws: this._draws });
     if (state.kept) this._kept.set(key, state.kept);
     this._draws = state.draws;
@@ -45,37 +43,35 @@ export class MemoryStore implements ClientStore {
 
 /** In the browser's own database, for this origin. A report is handed out only after it has reached it. */
 export class IndexedDbStore implements ClientStore {
-  constructor(private readonly _name = "lopub") {}
+  declare private readonly _name: string;
 
-  async change(key: string, change = (state: State): State => state): Promise<State> {
-    let refusal: unknown;
+  constructor(name = "lopub") {
+    this._name = name;
+  }
+
+  async change(key: string, change = same): Promise<State> {
     try {
-      return await new Promise((done, fail) => {
-        const opening = indexedDB.open(this._name, 1);
-        opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
-        opening.onerror = opening.onblocked = fail;
-        opening.onsuccess = () => {
-          const database = opening.result, work = database.transaction("kept", "readwrite", { durability: "strict" }), table = work.objectStore("kept");
-          const kept = table.get(`report ${key}`), draws = table.get("draws");
-          let state: State;
-          draws.onsuccess = () => {
-            try {
-              const before = { kept: kept.result, draws: draws.result ?? [] };
-              state = change(before);
-              if (state.kept !== before.kept) table.put(state.kept, `report ${key}`);
-              if (state.draws !== before.draws) table.put(state.draws, "draws");
-            } catch (error) {
-              refusal = error;
-              work.abort();
-            }
-          };
-          work.oncomplete = () => done(state);
-          work.onabort = fail;
-          database.close(); // once the work is done
-        };
+      const opening = indexedDB.open(this._name, 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
+      const database = await outcome(opening), work = database.transaction("kept", "readwrite", { durability: "strict" }), table = work.objectStore("kept");
+      const before = { kept: await outcome(table.get(`report ${key}`)), draws: (await outcome(table.get("draws"))) ?? [] }, state = change(before);
+      if (state.kept !== before.kept) table.put(state.kept, `report ${key}`);
+      if (state.draws !== before.draws) table.put(state.draws, "draws");
+      database.close(); // once the work is done
+      await new Promise((done, fail) => {
+        work.oncomplete = done;
+        work.onabort = fail;
       });
-    } catch {
-      throw refusal ?? new StoreError("storage is blocked or full, so nothing is drawn");
+      return state;
+    } catch (error) {
+      throw error instanceof LopubError ? error : new StoreError("storage is blocked or full, so nothing is drawn");
     }
   }
 }
+
+/** What comes of a request to the database. */
+const outcome = <T>(request: IDBRequest<T> & { onblocked?: unknown }): Promise<T> =>
+  new Promise((done, fail) => {
+    request.onsuccess = () => done(request.result);
+    request.onerror = request.onblocked = fail;
+  });

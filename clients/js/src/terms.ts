@@ -1,6 +1,6 @@
 // The terms of a campaign: its texts in every language, its schedule, what becomes of the reports (sections 3.1 and 3.5).
 
-import { asText, done, every, has, membersOf, need, note, optional, sizeOf, take, written, type Json, type Members } from "./canonical";
+import { ANY, asText, mapOf, membersOf, need, type Json } from "./canonical";
 import type { Domain } from "./domain";
 import { Most } from "./limits";
 import { scheduleOf, type Schedule } from "./schedule";
@@ -28,56 +28,40 @@ export interface Terms {
   readonly translations: ReadonlyMap<string, Translation>;
 }
 
-const LANGUAGE = /^(?=.{0,100}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/;
+const TEXTS = { title: "", description: "", consent: "" };
+const MUST = { name: "", language: "", min_reports: 0 };
+const MAY = { ...TEXTS, licence: "", retention_days: 0, schedule: ANY, translations: ANY };
 
-/** Title, description and consent. */
-const texts = (members: Members): Pick<Terms, "title" | "description" | "consent"> => {
-  const [title, description, consent] = ["title", "description", "consent"].map((key) => optional(members, key, ""));
-  return { title, description, consent };
-};
+const isLanguage = (tag: string): boolean => /^(?=.{0,100}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag);
 
-export function termsOf(members: Members): Terms {
-  const terms = {
-    ...texts(members),
-    name: take(members, "name", ""), licence: optional(members, "licence", ""),
-    language: written(members, "language", "en"), minReports: written(members, "min_reports", 1), retentionDays: optional(members, "retention_days", 0),
-    translations: mapped(members, "translations", translationOf, Most.translations),
-    schedule: has(members, "schedule") ? scheduleOf(membersOf(take(members, "schedule"))) : undefined,
-  };
-  need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && terms.minReports > 0 && terms.retentionDays >= 0);
-  need([terms.language, ...terms.translations.keys()].every((tag) => LANGUAGE.test(tag)));
+/** An object that is left out where it is empty. */
+function mapped<T>(value: Json | null, read: (value: Json) => T): Map<string, T> {
+  const found = mapOf(value ?? {}, read);
+  need(found.size || value === ANY);
+  return found;
+}
+
+/** Whether a campaign's member is one of its terms. */
+export const isTerm = (key: string): boolean => Object.hasOwn({ ...MUST, ...MAY }, key);
+
+export function termsOf(value: Json): Terms {
+  const { min_reports: minReports, retention_days: retentionDays, schedule, translations, ...texts } = membersOf(value, MUST, MAY);
+  need(Object.keys(translations ?? {}).length <= Most.translations); // before any is read
+  const terms = { ...texts, minReports, retentionDays, schedule: schedule === ANY ? undefined : scheduleOf(schedule), translations: mapped(translations, translationOf) };
+  need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && minReports > 0 && retentionDays >= 0 && [terms.language, ...terms.translations.keys()].every(isLanguage));
   return terms;
 }
 
-/** An object that is left out where it is empty. */
-function mapped<T>(members: Members, key: string, read: (value: Json) => T, most = Infinity): Map<string, T> {
-  if (!has(members, key)) return new Map();
-  const inner = membersOf(take(members, key));
-  need(sizeOf(inner) <= most); // before any is read
-  note(sizeOf(inner) > 0);
-  return every(inner, read);
-}
-
 function translationOf(value: Json): Translation {
-  const members = membersOf(value);
-  const translation = {
-    ...texts(members),
-    titles: mapped(members, "titles", asText), questions: mapped(members, "questions", asText),
-    labels: mapped(members, "labels", (each) => every(membersOf(each), asText)),
-  };
-  done(members);
-  return translation;
+  const { titles, questions, labels, ...texts } = membersOf(value, {}, { ...TEXTS, titles: ANY, questions: ANY, labels: ANY });
+  return { ...texts, titles: mapped(titles, asText), questions: mapped(questions, asText), labels: mapped(labels, (each) => mapOf(each, asText)) };
 }
 
 /** Every question and every candidate that is translated must be there. */
 export function checkTranslations({ translations }: Terms, { questions }: Domain): void {
-  const known = new Map(questions.map((question) => [question.name, question])), texts = new Map<string, Set<string>>();
+  const known = new Map(questions.map(({ name, texts }) => [name, new Set(texts)]));
   for (const { titles, questions, labels } of translations.values()) {
-    for (const name of [...titles.keys(), ...questions.keys()]) need(known.has(name));
-    for (const [name, each] of labels) {
-      need(known.has(name));
-      if (!texts.has(name)) texts.set(name, new Set(known.get(name)!.texts()));
-      for (const text of each.keys()) need(texts.get(name)!.has(text));
-    }
+    for (const name of [...titles.keys(), ...questions.keys(), ...labels.keys()]) need(known.has(name));
+    for (const [name, each] of labels) for (const text of each.keys()) need(known.get(name)!.has(text));
   }
 }

@@ -1,36 +1,32 @@
 // Which attributes one report covers, drawn without a look at the answers (sections 3.3 and 9).
 
-import type { Loss } from "./budget";
-import { asText, done, membersOf, need, note, take, type Members } from "./canonical";
+import { asText, membersOf, named, need, type Json } from "./canonical";
 import type { Domain } from "./domain";
 import { Most } from "./limits";
-import { bigSum, falling, largest, product, range, sum } from "./numbers";
+import { ascending, falling, largest, range, sum } from "./numbers";
 import type { Randomness } from "./randomness";
 
 export type View = readonly number[];
-/** Number of attributes in a view -> attribute -> its loss where so many share the budget. */
-export type Losses = (nAttributes: number) => (position: number) => Loss;
+/** Number of attributes in a view -> attribute -> a number of it where so many share the budget. */
+export type Amounts = (nAttributes: number) => (position: number) => bigint;
 
 export interface ViewRule {
   readonly isWhole?: boolean;
   /** How often each view is drawn, where a device may keep its view over rounds. */
   readonly weights?: readonly number[];
+  /** To which a view may always grow, where it grows by its cells. */
+  readonly room?: number;
+  /** How many attributes a view may have, where it is randomized separately. */
+  readonly sizes: readonly number[];
   /** Whether these attributes allow the rule. */
   fits(jointly: boolean): boolean;
   draw(randomness: Randomness): View;
   canDraw(view: View): boolean;
-  /** Every view that can be drawn, each once; nothing where they are too many, or too many sets are looked at to find them. */
-  few(most: number, mostTried: number): readonly View[] | undefined;
-  /** How many attributes a view may have, where it is randomized separately. */
-  readonly sizes: readonly number[];
-  mostCells(): bigint;
-  /** The largest sum of its attributes' losses that a view can have; among: of these attributes only. */
-  worst(losses: Losses, among: (position: number) => boolean): Loss;
-  /** Whether some view holds the attribute. */
-  covers(position: number): boolean;
+  /** Every view that can be drawn, each once; nothing where too many sets are looked at to find them. */
+  few(): readonly View[] | undefined;
+  /** The largest sum, or product, of its attributes' amounts that a view can have; among: of these attributes only. */
+  most(amounts: Amounts, fold: (values: readonly bigint[]) => bigint, among?: (position: number) => boolean): bigint;
 }
-
-const ascending = (view: View): View => [...view].sort((a, b) => a - b);
 
 /** The first attributes, so many, of a random order in which a list counts as one question. */
 function walk({ questions, sizes }: Domain, n: number, randomness: Randomness): number[] {
@@ -44,98 +40,63 @@ function walk({ questions, sizes }: Domain, n: number, randomness: Randomness): 
   });
 }
 
-/** Sets of attributes, each with a later one for as long as it may grow; nothing where there are more than so many. */
-function grown(d: number, most: number, mayGrow: (view: View, i: number) => boolean): View[] | undefined {
-  const found: View[] = [[]];
-  for (let at = 0; at < found.length; at++) {
-    const view = found[at];
-    for (let i = (view[view.length - 1] ?? -1) + 1; i < d; i++) if (mayGrow(view, i) && found.push([...view, i]) > most + 1) return undefined;
-  }
-  return found;
-}
-
-function sampled(domain: Domain, k: number): ViewRule {
-  const { sizes } = domain, d = sizes.length;
+/** Attributes in a random order, each taken for as long as there are fewer than k, or their cells stay few. */
+function growing(domain: Domain, k: number, cells?: number): ViewRule {
+  const { sizes } = domain, d = sizes.length, fitsIn = (view: View, i: number): boolean => view.length < k || view.reduce((total, each) => total * sizes[each], sizes[i]) <= cells!;
+  const canDraw = (view: View): boolean => fitsIn(view.slice(1), view[0]) && sizes.every((_, i) => view.includes(i) || !fitsIn(view, i));
   return {
-    fits: () => k > 0 && k <= d,
-    draw: (randomness) => ascending(walk(domain, k, randomness)),
-    canDraw: (view) => view.length === k,
-    few(most) {
-      let n = 1; // sets of k attributes, counted before they are listed
-      for (let i = 0; i < k; i++) n = (n * (d - i)) / (i + 1);
-      return n > most ? undefined : grown(d, Infinity, (view, i) => view.length < k && d - i >= k - view.length)!.filter(this.canDraw);
-    },
+    room: cells,
     sizes: [k],
-    mostCells: () => product(falling(sizes).slice(0, k)),
-    worst: (losses, among) => bigSum(falling(range(d).filter(among).map(losses(k))).slice(0, k)),
-    covers: () => true,
-  };
-}
-
-function everything(domain: Domain): ViewRule {
-  const d = domain.sizes.length;
-  return { ...sampled(domain, d), isWhole: true, weights: [1], draw: () => range(d) };
-}
-
-function filled(domain: Domain, cells: number): ViewRule {
-  const { sizes } = domain, d = sizes.length, times = (view: View): number => view.reduce((total, i) => total * sizes[i], 1);
-  const fitsIn = (view: View, i: number): boolean => view.length < 2 || times(view) * sizes[i] <= cells;
-  return {
-    ...sampled(domain, 2),
-    fits: (jointly) => jointly && cells > 3 && d > 1,
-    draw: (randomness) => ascending(walk(domain, d, randomness).reduce((view: number[], i) => (fitsIn(view, i) ? [...view, i] : view), [])),
-    canDraw: (view) => view.length > 1 && (view.length < 3 || times(view) <= cells) && sizes.every((_, i) => view.includes(i) || !fitsIn(view, i)),
-    few(most, mostTried) {
-      const found = grown(d, mostTried, fitsIn)?.filter(this.canDraw);
-      return found && found.length <= most ? found : undefined;
+    fits: (jointly) => (cells === undefined ? k > 0 && k <= d : jointly && cells > 3 && d > 1),
+    draw(randomness) {
+      const view: number[] = [];
+      for (const i of walk(domain, cells ? d : k, randomness)) if (fitsIn(view, i)) view.push(i);
+      return ascending(view);
     },
-    mostCells: () => -largest([-product(sizes), -largest([BigInt(cells), product(falling(sizes).slice(0, 2))])]),
+    canDraw,
+    few() {
+      const found: View[] = [[]]; // each grows by later attributes, of `sample` by enough of them
+      for (const view of found) for (let i = (view.at(-1) ?? -1) + 1; i < d; i++) {
+        if (fitsIn(view, i) && (cells || d - i >= k - view.length) && found.push([...view, i]) > (cells ? Most.tried : Most.prefixes) + 1) return undefined;
+      }
+      return found.filter(canDraw);
+    },
+    most: (amounts, fold, among = () => true) => fold(falling(range(d).filter(among).map(amounts(k))).slice(0, k)),
   };
 }
 
-function listed(domain: Domain, sets: readonly View[], weights: readonly number[]): ViewRule {
-  const known = new Set(sets.map(String));
+/** Sets of attributes, each as often as its weight has it. */
+function listed(sets: readonly View[], weights: readonly number[]): ViewRule {
+  const known = new Set(sets.map(String)), total = sum(weights);
+  need(known.size === sets.length && sets.length && total <= Most.weight);
   return {
     weights,
+    sizes: [...new Set(sets.map(({ length }) => length))],
     fits: () => true,
     draw(randomness) {
-      let left = randomness.below(sum(weights)), i = 0;
+      let left = randomness.below(total), i = 0;
       while (left >= weights[i]) left -= weights[i++];
       return sets[i];
     },
     canDraw: (view) => known.has(String(view)),
-    few: (most) => (sets.length > most ? undefined : sets),
-    sizes: ascending([...new Set(sets.map(({ length }) => length))]),
-    mostCells: () => largest(sets.map((view) => product(view.map((i) => domain.sizes[i])))),
-    worst: (losses, among) => largest(sets.map((view) => bigSum(view.filter(among).map(losses(view.length))))),
-    covers: (position) => sets.some((view) => view.includes(position)),
+    few: () => sets,
+    most: (amounts, fold, among = () => true) => largest(sets.map((view) => fold(view.filter(among).map(amounts(view.length))))),
   };
 }
 
-
-const RULES: Readonly<Record<string, (domain: Domain, members: Members) => ViewRule>> = {
-  all: everything,
-  sample: (domain, members) => sampled(domain, take(members, "attributes", 0)),
-  fill: (domain, members) => filled(domain, take(members, "cells", 0)),
-  listed(domain, members) {
-    const weights: number[] = [], sets = take(members, "sets", []).map((item) => {
-      const set = membersOf(item), places = take(set, "attributes", []).map((name) => domain.position(asText(name))!), view = ascending(places);
-      weights.push(take(set, "weight", 0));
-      done(set);
-      need(view.length && !places.includes(undefined!) && new Set(view).size === view.length);
-      note(String(view) === String(places));
-      return view;
-    });
-    need(sets.length && sum(sets.map(({ length }) => length)) <= Most.listed && new Set(sets.map(String)).size === sets.length);
-    need(weights.every((weight) => weight > 0) && sum(weights) <= Most.weight);
-    return listed(domain, sets, weights);
+const RULES: Readonly<Record<string, (domain: Domain, value: Json) => ViewRule>> = {
+  all(domain, value) {
+    membersOf(value, { kind: "" });
+    return { ...listed([range(domain.sizes.length)], [1]), isWhole: true };
+  },
+  sample: (domain, value) => growing(domain, membersOf(value, { kind: "", attributes: 0 }).attributes),
+  fill: (domain, value) => growing(domain, 2, membersOf(value, { kind: "", cells: 0 }).cells),
+  listed(domain, value) {
+    const { sets } = membersOf(value, { kind: "", sets: [] }), each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
+    const views = each.map(({ attributes }) => attributes.map((name) => domain.position(asText(name))!)), weights = each.map(({ weight }) => weight);
+    need(weights.every((weight) => weight > 0) && views.every((view) => view.length && view.every((place, i) => place > (view[i - 1] ?? -1))) && sum(views.map(({ length }) => length)) <= Most.listed);
+    return listed(views, weights);
   },
 };
 
-export function viewOf(members: Members, domain: Domain): ViewRule {
-  const kind = take(members, "kind", "");
-  need(Object.hasOwn(RULES, kind));
-  const rule = RULES[kind](domain, members);
-  done(members);
-  return rule;
-}
+export const viewOf = (value: Json, domain: Domain): ViewRule => named(RULES, (value as { readonly kind?: Json } | undefined)?.kind)(domain, value);

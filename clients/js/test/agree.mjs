@@ -18,14 +18,14 @@ function answer({ campaign, record, slot, random }) {
   }
   const said = { id: loaded.id, epsilon: loaded.epsilon, lifetime: loaded.lifetimeEpsilon, longest: loaded.longestReport };
   if (!record) return said;
-  const { Report } = lopub, noise = Uint8Array.from(Buffer.from(random, "hex"));
-  const drawing = (bytes = noise) => (lopub.handIn(bytes), new lopub.Randomness());
+  const noise = Uint8Array.from(Buffer.from(random, "hex"));
+  const drawing = (bytes = noise) => (lopub.handIn(bytes), lopub.counting());
   try {
     const candidates = loaded.domain.indices(record), { repeat, terms } = loaded;
-    if (!repeat) return { ...said, report: lopub.hex(Report.randomized(loaded, candidates, slot, drawing()).toBytes()) };
+    if (!repeat) return { ...said, report: lopub.hex(lopub.randomized(loaded, candidates, slot, drawing()).toBytes()) };
     drawing();
-    const { rounds } = lopub.begun({}, loaded), first = terms.schedule.opens, kept = repeat.isPermanent ? Report.memorized(loaded, candidates, drawing()) : undefined;
-    const report = kept ? Report.refreshed(loaded, kept, first, drawing(noise.toReversed())) : Report.randomized(loaded, candidates, first, drawing());
+    const first = terms.schedule.opens, rounds = [...lopub.begun({}, loaded).own.keys()].map((day) => (day - first) / repeat.everyDays), kept = repeat.isPermanent ? lopub.memorized(loaded, candidates, drawing()) : undefined;
+    const report = kept ? lopub.refreshed(loaded, kept, first, drawing(noise.toReversed())) : lopub.randomized(loaded, candidates, first, drawing());
     return { ...said, rounds, kept: lopub.hex(kept ?? []), report: lopub.hex(report.toBytes()) };
   } catch (error) {
     return error instanceof lopub.DomainError ? { ...said, unfit: true } : { broken: String(error.stack) };

@@ -28,7 +28,7 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
         continue;
       }
       const { id, epsilon, lifetimeEpsilon, longestReport, maskBytes, domain } = campaign;
-      const candidates = Object.fromEntries(Object.keys(item.candidates).map((name) => [name, domain.attributes[domain.position(name)].texts()]));
+      const candidates = Object.fromEntries(Object.keys(item.candidates).map((name) => [name, domain.attributes[domain.position(name)].texts]));
       const wanted = [item.id, item.epsilon ?? epsilon, item.longest_report ?? longestReport, item.mask_bytes ?? maskBytes, item.candidates, item.lifetime_epsilon ?? epsilon];
       says("campaigns", item.campaign, [id, epsilon, longestReport, maskBytes, candidates, lifetimeEpsilon], wanted);
     }
@@ -37,25 +37,31 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
 
   async function report(item, campaign) {
     lopub.handIn(bytesOf(item.random));
-    const randomness = new lopub.Randomness();
+    const randomness = lopub.counting();
     const made = outcome(() => item.kept
-      ? lopub.Report.refreshed(campaign, bytesOf(item.kept), item.slot, randomness)
-      : lopub.Report.randomized(campaign, campaign.domain.indices(item.record), item.slot, randomness));
+      ? lopub.refreshed(campaign, bytesOf(item.kept), item.slot, randomness)
+      : lopub.randomized(campaign, campaign.domain.indices(item.record), item.slot, randomness));
     says("reports", item.campaign, made.toBytes ? lopub.hex(made.toBytes()) : made, item.bytes);
     says("taken", item.campaign, randomness.n, item.random.length / 2);
     if (item.twin && made.toJson) says("twins", item.campaign, Object.entries(JSON.parse(made.toJson())).sort(), Object.entries(item.twin).sort());
     says("read back", item.campaign, outcome(() => lopub.hex(lopub.Report.fromBytes(bytesOf(item.bytes), campaign).toBytes())), item.bytes);
   }
 
+  /** So many bits, with ones at the places that come an odd number of times. */
+  function drawn(width, places) {
+    const bytes = new Uint8Array(Math.ceil(width / 8));
+    for (const i of places) bytes[i >> 3] ^= 1 << (i & 7);
+    return bytes;
+  }
+
   function draw(item) {
     lopub.handIn(bytesOf(item.random));
-    const randomness = new lopub.Randomness();
+    const randomness = lopub.counting();
     let result;
     if (item.draw === "below") result = String(randomness.below(BigInt(item.n)));
     else if (item.draw === "prefix") result = randomness.prefix(item.n, item.size);
     else {
-      const bits = new Uint8Array((item.bits + 7) >> 3);
-      randomness.change(bits, 0, item.bits, item.change_units);
+      const bits = drawn(item.bits, randomness.changes(item.bits, item.change_units));
       result = typeof item.result === "number" ? bits.reduceRight((sum, byte) => 256 * sum + byte, 0) : lopub.hex(bits);
     }
     says("draws", item, [result, randomness.n], [item.result, item.random.length / 2]);
@@ -63,18 +69,17 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
 
   function block(item) {
     lopub.handIn(bytesOf(item.random));
-    const randomness = new lopub.Randomness(), texts = item.candidates;
-    const attribute = { name: item.attribute, size: texts.length, text: (i) => texts[i], texts: () => texts };
+    const randomness = lopub.counting(), texts = item.candidates;
+    const attribute = { name: item.attribute, size: texts.length, texts };
     lopub.at("mechanism");
-    const mechanism = lopub.mechanismOf(lopub.membersOf(item.mechanism));
-    const channel = mechanism.channel([attribute], 1), bytes = new Uint8Array(Math.ceil(channel.width / 8));
-    channel.randomize(BigInt(texts.indexOf(item.value)), randomness, bytes, 0);
+    const channel = lopub.mechanismOf(item.mechanism).channel([attribute], 1);
+    const bytes = drawn(channel.width, channel.draw(BigInt(texts.indexOf(item.value)), randomness));
     says("blocks", item, [lopub.hex(bytes), randomness.n], [item.payload, item.random.length / 2]);
   }
 
   function permanent(item, campaign) {
     lopub.handIn(bytesOf(item.random));
-    const randomness = new lopub.Randomness(), made = outcome(() => lopub.hex(lopub.Report.memorized(campaign, campaign.domain.indices(item.record), randomness)));
+    const randomness = lopub.counting(), made = outcome(() => lopub.hex(lopub.memorized(campaign, campaign.domain.indices(item.record), randomness)));
     says("permanent answers", item.campaign, [made, randomness.n], [item.kept, item.random.length / 2]);
   }
 
@@ -94,8 +99,8 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
   for (const item of rounds.slots) says("slots", item, lopub.slotOn(again[item.campaign].terms.schedule, item.day) ?? null, item.slot);
   for (const item of rounds.rounds) {
     lopub.handIn(bytesOf(item.random));
-    const { schedule } = again[item.campaign].terms, drawn = lopub.begun({}, schedule).rounds;
-    says("rounds", item.campaign, [drawn, lopub.firstDays(schedule, drawn)], [item.rounds, item.slots]);
+    const { terms: { schedule }, repeat } = again[item.campaign], days = [...lopub.begun({}, again[item.campaign]).own.keys()];
+    says("rounds", item.campaign, [days.map((day) => (day - schedule.opens) / repeat.everyDays), days], [item.rounds, item.slots]);
   }
   for (const [items, those] of [[vectors, plain], [rounds, again]]) {
     for (const item of items.malformed_reports) says("malformed reports", item, outcome(() => lopub.Report.fromBytes(bytesOf(item.bytes), those[item.campaign])), { refused: item.reason });
@@ -123,10 +128,6 @@ globalThis.checkGolden = async function (lopub, vectors, questionnaires, rounds)
   for (const item of vectors.malformed_campaigns) {
     says("malformed campaigns", item.why, typeof outcome(() => lopub.Campaign.fromBytes(refusedBytes(item)) && "taken").refused, "string");
   }
-  const runs = vectors.assigned.map((run) => run.split("-").map((digits) => parseInt(digits, 16)));
-  const known = new Uint8Array(0x110000), apart = [];
-  for (const [first, last = first] of runs) known.fill(1, first, last + 1);
-  for (let code = 0; code < 0x110000; code++) if (lopub.isKnown(String.fromCodePoint(code)) !== !!known[code]) apart.push(code);
-  says("assigned", "code points", apart.slice(0, 5), []);
+  for (const { text, normal } of vectors.texts) says("texts", text, lopub.composed(text), normal);
   return { failures, counts };
 };

@@ -1,26 +1,26 @@
 // What the tests look at beside the public names.
 
 export * from "../src/index";
-export { begun, firstDays } from "../src/keeping";
+export { begun } from "../src/keeping";
 export { slotOn } from "../src/schedule";
-export { at, membersOf } from "../src/canonical";
+export { at } from "../src/canonical";
 export { mechanismOf } from "../src/mechanisms";
-export { isKnown } from "../src/texts";
+export { composed } from "../src/texts";
 import { positions as found, prefixed } from "../src/codes";
 import { joined } from "../src/numbers";
-import { Randomness as Stream } from "../src/randomness";
-export { Report } from "../src/report";
+import { stream } from "../src/randomness";
+export { memorized, randomized, refreshed } from "../src/report";
 export { hex, sha256, utf8 } from "../src/sha256";
 export { handIn } from "./entropy";
 
 /** The stream, which also counts what was taken. */
-export class Randomness extends Stream {
-  n = 0;
-
-  override take(n: number): Uint8Array {
-    this.n += n;
-    return super.take(n);
-  }
+export function counting(): ReturnType<typeof stream> & { n: number } {
+  const counted = Object.assign(stream(), { n: 0 }), { take } = counted;
+  counted.take = (n) => {
+    counted.n += n;
+    return take(n);
+  };
+  return counted;
 }
 
 /** The positions of one candidate (section 6). */

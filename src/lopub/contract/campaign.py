@@ -3,12 +3,12 @@
 import hashlib
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lopub.contract.budget import decimal_up, float_up, times_up
 from lopub.contract.canonical import Json, Members, canonical_bytes, parse_canonical
@@ -38,6 +38,7 @@ LONGEST_FILE = 4 * 2**20
 """Bytes of a campaign."""
 MOST_OPENED = 2**18
 """Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
+_ANEW = "{} spells something as LoPub would not write it; `lopub campaign make` writes it anew"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,19 +318,19 @@ class Campaign:
             campaign = cls._from_json(parse_canonical(data))
         except DomainError as error:
             raise _refused(str(error), error.reason) from None
-        if campaign.canonical_bytes != data:
-            anew = "the campaign spells something as LoPub would not write it; `lopub campaign make` writes it anew"
-            raise _refused(anew, CampaignRefusal.CANONICAL)
+        if campaign.canonical_bytes != data:  # its parts were compared before
+            raise _refused(_ANEW.format("the campaign"), CampaignRefusal.CANONICAL)
         return campaign
 
     @classmethod
-    def _from_json(cls, value: Json) -> Self:
+    def _from_json(cls, value: Any) -> Self:
         with refusing(CampaignRefusal.FORMAT):
             members = Members(value, "")
             if (number := members.integer("format")) not in (PLAIN_FORMAT, FORMAT):
                 raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
         with refusing(CampaignRefusal.SCHEMA):
             domain = domain_from_json(members.members("schema"))
+            _check_spelling(domain.to_json(), value["schema"], "schema")
         with refusing(CampaignRefusal.FORMAT):
             if number != (needed := format_of(domain, repeats(value))):
                 raise CampaignError(f"format must be {needed} for these questions, got {number}")
@@ -341,12 +342,16 @@ class Campaign:
                 raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
             rule = view_from_json(privacy.members("view"), domain)
             privacy.done()
+            _check_spelling(rule.to_json(), value["privacy"]["view"], "privacy.view")
         with refusing(CampaignRefusal.MECHANISM):
             mechanism = mechanism_from_json(members.members("mechanism"))
+            _check_spelling(mechanism.to_json(), value["mechanism"], "mechanism")
+        names = {field.name for field in fields(Terms)}
+        with refusing(CampaignRefusal.MEMBER):
+            members.only(names)
         with refusing(CampaignRefusal.TERMS):
             terms = terms_from_json(members)
-        with refusing(CampaignRefusal.MEMBER):
-            members.done()
+            _check_spelling(terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign")
         campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
         with refusing(CampaignRefusal.CLAIM):
             if claim != (derived := decimal_up(campaign.loss)):
@@ -378,6 +383,12 @@ class Campaign:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the canonical bytes, whole or not at all; an existing file is refused unless forced."""
         write_whole(Path(path), self.canonical_bytes, force=force)
+
+
+def _check_spelling(written: Json, given: Json, what: str) -> None:
+    """Refuse what a draft may have and a campaign may not: a member that should be left out, or another spelling."""
+    if given != written:
+        raise CampaignError(_ANEW.format(what))
 
 
 def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:

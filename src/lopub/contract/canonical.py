@@ -7,12 +7,12 @@ exactly). Keys in code-point order, no spaces, UTF-8, every text in Unicode norm
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, InvalidOperation
 from itertools import chain
 from typing import Any, NoReturn, TypeVar
 
-from lopub.contract.texts import are_normalized, normalize
+from lopub.contract.texts import are_normalized, check_characters, normalize
 from lopub.errors import CampaignError, CampaignRefusal, DomainError, refusing
 from lopub.files import members_once
 
@@ -61,12 +61,13 @@ def canonical_bytes(value: Json) -> bytes:
 def parse_canonical(data: bytes) -> Json:
     """The value of canonical bytes; refuses any other spelling of it."""
     with refusing(CampaignRefusal.JSON):
-        value = _loaded(data)
-        is_normal = are_normalized(_texts_within(value))
+        value = _loaded(data, dict, _whole)
+        check_characters(texts := _texts_within(value))
     with refusing(CampaignRefusal.CANONICAL):
-        if canonical_bytes(value) != data or not is_normal:
+        if canonical_bytes(value) != data or not are_normalized(texts):
             raise CampaignError(
-                "these bytes are JSON but not canonical (spaces, order of keys or escapes); `lopub campaign make` writes them"
+                "these bytes are JSON but not canonical (spaces, order of keys, a member twice, escapes or letters in parts);"
+                " `lopub campaign make` writes them"
             )
     return value
 
@@ -74,14 +75,14 @@ def parse_canonical(data: bytes) -> Json:
 def parse(data: bytes, *, decimals: bool = False) -> Json:
     """JSON in any spelling, within the types that a campaign may use; its texts are put into normal form C. decimals: take them,
     as the texts that they are spelt with."""
-    value = _loaded(data, str if decimals else _no_float)
-    return value if are_normalized(_texts_within(value)) else _normalized(value)
+    value = _loaded(data, _unique, str if decimals else _no_float)
+    check_characters(texts := _texts_within(value))
+    return value if are_normalized(texts) else _normalized(value)
 
 
-def _loaded(data: bytes, of_decimal: Callable[[str], Any] | None = None) -> Json:
-    decimal = of_decimal or _no_float
+def _loaded(data: bytes, of_pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]], of_decimal: Callable[[str], Any]) -> Json:
     try:
-        value: Json = json.loads(data.decode(), object_pairs_hook=_unique, parse_float=decimal, parse_constant=_no_float)
+        value: Json = json.loads(data.decode(), object_pairs_hook=of_pairs, parse_float=of_decimal, parse_constant=_no_float)
         return value
     except UnicodeDecodeError:
         raise CampaignError("a campaign must be UTF-8 text") from None
@@ -135,6 +136,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return members_once(pairs)
     except ValueError:
         raise CampaignError("an object names the same member twice") from None
+
+
+def _whole(text: str) -> int:
+    """The integer that 1.0 or 1e2 is another spelling of."""
+    return int(double) if (double := float(text)).is_integer() else _no_float(text)
 
 
 def _no_float(text: str) -> NoReturn:
@@ -217,8 +223,12 @@ class Members:
 
     def done(self) -> None:
         """Refuse members that nobody has taken."""
-        if self._left:
-            name = min(self._left)
+        self.only(())
+
+    def only(self, names: Collection[str]) -> None:
+        """Refuse members that nobody has taken, but for these."""
+        if left := self._left.keys() - names:
+            name = min(left)
             raise CampaignError(f"{self.path(name)} is not known to format 1 or 2")
 
 

@@ -1,6 +1,6 @@
-"""Is the default ever beaten? `python benchmarks/shrinking.py [--ours] [TABLE ...]`: `shrunk` beside the best of em, lasso,
-hybrid and product. Writes shrinking.csv in benchmarks/results. --ours: what the others have in that file is kept, and `shrunk`
-alone is run on the same sets.
+"""Is the default ever beaten? `python benchmarks/shrinking.py [--ours | --rest] [TABLE ...]`: `shrunk` beside the best of em,
+lasso, hybrid and product. Writes shrinking.csv in benchmarks/results, row by row. --ours: what the others have in that file is
+kept, and `shrunk` alone is run on the same sets. --rest: only rows that the file lacks, to go on with a run that was stopped.
 
 The paper's reports (Bloom filters of every attribute, its sample of each table), random sets of k attributes, the mean over all
 sets of a cell, the same for all methods. ratio: shrunk over the best of the others; seconds: CPU time of one set by shrunk. Sets
@@ -10,7 +10,7 @@ and its rows of the last run stay."""
 import csv
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from itertools import combinations
 from multiprocessing import get_context
@@ -32,6 +32,8 @@ OTHERS = ("em", "lasso", "hybrid", "product")
 N_SEEDS = {"retail": 2, "nltcs": 2, "adult": 2, "tpce": 1}
 N_SETS = 12
 Errors = dict[tuple[int, str], list[tuple[float, float]]]
+Key = tuple[str, str, str]
+"""Table, f, k."""
 MOST_CELLS = 5_000
 RESULTS = Path(__file__).parent / "results" / "shrinking.csv"
 HEAD = ["table", "f", "k", "sets", *OTHERS, "shrunk", "best", "ratio", "seconds"]
@@ -57,13 +59,13 @@ def measured(name: str, directory: Path, flip: str, seed: int, methods: dict[int
     return found
 
 
-def rows(name: str, directory: Path, kept: dict[tuple[str, str, str], list[str]], pool: Executor) -> Iterator[list[str]]:
+def rows(name: str, flips: Sequence[str], directory: Path, kept: dict[Key, list[str]], pool: Executor) -> Iterator[list[str]]:
     def methods_at(flip: str) -> dict[int, tuple[str, ...]]:
         return {k: ("shrunk",) if (name, flip, str(k)) in kept else (*OTHERS, "shrunk") for k in DIMENSIONS}
 
     work = {
         flip: [pool.submit(measured, name, directory, flip, seed, methods_at(flip)) for seed in range(N_SEEDS[name])]
-        for flip in FLIPS
+        for flip in flips
     }
     for flip, futures in work.items():
         found = [future.result() for future in futures]
@@ -81,9 +83,9 @@ def row(name: str, flip: str, k: int, means: dict[str, float], n: int, seconds: 
     return [name, flip, str(k), str(n), *figures, best, f"{means['shrunk'] / means[best]:.3f}", f"{seconds / n:.3f}"]
 
 
-def main(names: list[str], ours: bool) -> None:
+def main(names: list[str], *, ours: bool, rest: bool) -> None:
     kept = list(csv.reader(RESULTS.open()))[1:] if RESULTS.exists() else []
-    others = {(line[0], line[1], line[2]): line for line in kept} if ours else {}
+    others: dict[Key, list[str]] = {(line[0], line[1], line[2]): line for line in kept} if ours else {}
     with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=threadpool_limits, initargs=(1,)) as pool:
         for name in names or TABLES:
             try:
@@ -91,7 +93,9 @@ def main(names: list[str], ours: bool) -> None:
             except StoreError as error:
                 print(f"{name} is left out: {error}")
                 continue
-            for line in rows(name, data_directory(None), others, pool):
+            known = {(line[0], line[1]) for line in kept} if rest else set()
+            flips = [flip for flip in FLIPS if (name, flip) not in known]
+            for line in rows(name, flips, data_directory(None), others, pool):
                 print(*line, flush=True)
                 kept = [*(old for old in kept if old[:3] != line[:3]), line]
                 write(kept)
@@ -108,4 +112,4 @@ def write(lines: list[list[str]]) -> None:
 
 
 if __name__ == "__main__":
-    main([name for name in sys.argv[1:] if name != "--ours"], "--ours" in sys.argv)
+    main([name for name in sys.argv[1:] if name in TABLES], ours="--ours" in sys.argv, rest="--rest" in sys.argv)

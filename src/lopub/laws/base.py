@@ -7,6 +7,7 @@ overrides what can be done faster. It is found by the mechanism's name, here and
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from lopub.laws.linear import Classes, Scatter, own_bit_scatter
 from lopub.laws.outputs import Chances
 from lopub.laws.packed import Packed
 from lopub.laws.reach import Reach, reach_of_cells, reach_of_codes
-from lopub.laws.records import Inputs, Records
+from lopub.laws.records import Inputs, Records, Rows
 
 ANSWERS, VIEW_BITS, ATTRIBUTE_BITS = "answers", "bits of views", "bits of attributes"
 """The forms in which reports are counted."""
@@ -86,15 +87,19 @@ class Bulk:
 
     def simulated(self, records: Records, source: RandomWords) -> Packed:
         """The payloads of many reports: one view after the other, then back in the order of the records."""
+        if not records.views:
+            return Packed.from_matrix(np.empty((0, 0), dtype=np.uint8))
+        if len(records.views) == 1:
+            return self._simulated_view(records, slice(None), records.views[0], source)
         order = np.argsort(records.view_index, kind="stable")
         starts = np.searchsorted(records.view_index[order], np.arange(len(records.views) + 1))
-        parts = []
-        for number, view in enumerate(records.views):
-            inputs = records.inputs(order[starts[number] : starts[number + 1]], view)
-            parts.append(Packed.from_matrix(self.payloads(records.campaign.channels(view), inputs, source)))
-        if not parts:
-            return Packed.from_matrix(np.empty((0, 0), dtype=np.uint8))
-        return parts[0] if len(parts) == 1 else Packed.joined(parts).take(np.argsort(order, kind="stable"))
+        rows = (order[start:stop] for start, stop in pairwise(starts))
+        parts = [self._simulated_view(records, own, view, source) for own, view in zip(rows, records.views, strict=True)]
+        return Packed.joined(parts).take(np.argsort(order, kind="stable"))
+
+    def _simulated_view(self, records: Records, rows: Rows, view: Clique, source: RandomWords) -> Packed:
+        channels, inputs = records.campaign.channels(view), records.inputs(rows, view)
+        return Packed.from_matrix(self.payloads(channels, inputs, source))
 
     def payloads(self, channels: Channels, inputs: Inputs, source: RandomWords) -> Payloads:
         """The payloads of reports that all have these blocks."""

@@ -12,6 +12,7 @@ from lopub.laws.compiling import compiled
 
 Inputs = list[NDArray[np.int64]]
 """One array a block: the candidate of every report."""
+Rows = NDArray[np.int64] | slice
 MOST_TABLED = 2**16
 """Keys below this, which are all masks of 16 attributes, are looked up in a table, without loading a compiler."""
 MOST_MET = 2**12
@@ -31,6 +32,9 @@ class Records:
     @classmethod
     def of(cls, campaign: Campaign, codes: NDArray[np.uint16], mask: NDArray[np.bool_]) -> "Records":
         """Records with the views that were drawn for them. mask: shape (n, attributes), what each view covers."""
+        if not campaign.view.masked:
+            everything = (tuple(range(len(campaign.domain))),) if len(codes) else ()
+            return cls(campaign, codes, mask, everything, np.zeros(len(codes), dtype=np.int32))
         distinct, index = distinct_rows(packed_masks(mask))
         found = [view_of(row.tobytes()) for row in distinct]
         order = sorted(range(len(found)), key=found.__getitem__)
@@ -43,7 +47,7 @@ class Records:
         """Each record's cell in the product domain of its own view."""
         return cell_numbers(self.codes, self.mask, self.campaign.domain.sizes)
 
-    def inputs(self, rows: NDArray[np.int64], view: Clique) -> Inputs:
+    def inputs(self, rows: Rows, view: Clique) -> Inputs:
         """The candidate that goes into each block of a view, for the records on these rows, which have it."""
         if not self.campaign.jointly:
             return [self.codes[:, position][rows].astype(np.int64) for position in view]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import sqlite3
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from lopub.service.campaigns import (
     tally,
     withdraw,
 )
+from lopub.service.collector import give_memory_back
 from lopub.service.console.keeping import actions, record
 from lopub.service.database import store_at
 from lopub.service.importing import import_reports
@@ -570,3 +572,15 @@ def test_one_connection_of_its_own_writes(tmp_path: Path):
                 reading.add(id(beside.connection.driver_connection))
     assert len(writing) == 1 and not writing & reading
     store.close()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep their own counsel")
+def test_what_a_burst_took_goes_back_to_the_system():
+    """Forbids to leave that to the C library: a few blocks that stay, at the end, keep all that lies before them."""
+    burst = [bytes(4_000) for _ in range(20_000)]
+    stays = burst[::1_000]
+    del burst
+    before = int(Path("/proc/self/statm").read_text().split()[1])
+    give_memory_back()
+    n_pages = before - int(Path("/proc/self/statm").read_text().split()[1])
+    assert n_pages * os.sysconf("SC_PAGESIZE") > 40 * 2**20 and len(stays) == 20

@@ -1,6 +1,7 @@
 """Collector: what all routes share, and what happens beside them."""
 
 import asyncio
+import ctypes
 import re
 from collections import OrderedDict
 from contextlib import suppress
@@ -89,12 +90,14 @@ class Collector:
     # ---- retention
 
     async def _keep_promises(self) -> None:
-        """Delete, for good, the reports of campaigns whose retention is over; now and then, as long as the process runs."""
+        """Delete, for good, the reports of campaigns whose retention is over, and keep no memory that is not used; now and then,
+        as long as the process runs."""
         while True:
             try:
                 await asyncio.to_thread(erase_overdue, self.store)
             except LopubError:
                 tell("the store cannot be searched for reports to delete; it will be tried again")
+            await asyncio.to_thread(give_memory_back)
             await asyncio.sleep(RETENTION_SECONDS)
 
 
@@ -105,3 +108,10 @@ def erase_overdue(store: ReportStore) -> None:
         erase(store, entry)
         ask(store, "delete", entry.campaign.id)  # after it: a worker that erased at the same time could be in its way
         tell("retention is over: reports were deleted", campaign=entry.campaign.id[:16])
+
+
+def give_memory_back() -> None:
+    """Hand what is free between blocks in use back to the system, where the C library is glibc. By itself it gives back only what
+    is free at the end, so that a process keeps what a burst once took, and grows with every larger one."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library, or none to be asked
+        ctypes.CDLL(None).malloc_trim(0)

@@ -32,6 +32,8 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
     is_exception = issubclass(thing, BaseException)
     heading = name if is_exception or issubclass(thing, enum.Enum) else name + _signature(thing)
     yield f"::::::{{py:{'exception' if is_exception else 'class'}}} {heading}"
+    if is_exception:
+        yield f"\nBase classes: {', '.join(f'`{base.__name__}`' for base in thing.__bases__)}."
     yield from _prose(thing)
     for key, member in _members(thing):
         kind, shown = _described(key, member)

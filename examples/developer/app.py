@@ -5,7 +5,7 @@ python app.py URL, where URL is what `lopub collect open` prints, at a collector
 
 import sys
 
-from lopub import Campaign, Client, FileStore, Patience, TryLater
+from lopub import Campaign, Client, CollectorError, FileStore, Patience, ReportRejected, TryLater
 
 EPSILON_CAP, LIFETIME_CAP = 4, 10  # what the app's users agreed to: of one campaign, and of all together
 
@@ -21,8 +21,12 @@ def main(url: str) -> str:
     client.encode(settings())  # drawn once; afterwards the kept report, whatever the settings are then
     try:
         client.send(url, patience=Patience(seconds=5))
-    except TryLater:
+    except TryLater:  # a CollectorError, so it comes first
         return "the report is kept; it will be sent another time"
+    except ReportRejected as refusal:
+        return f"the collector refuses the report: {refusal.reason}"
+    except CollectorError:
+        return "the collector refuses the request; is the campaign still open?"
     return "sent"
 
 

@@ -22,7 +22,8 @@
 
 All but the last four errors are the caller's or the sender's mistake, those the machine's or the network's. An option that a
 function does not take is a TypeError, as everywhere in Python. Anything else that comes out of LoPub is a bug of ours. No message
-ever contains a raw answer.
+quotes an answer. One about a record can still tell something about it: a question that "does not apply" tells what was answered
+to another. Such a message is for the person who answers, and belongs in no log.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +102,8 @@ class CampaignClosed(CampaignError):
 
 
 class DomainError(LopubError, ValueError):
-    """An attribute, a value or a record that does not fit; names the attribute, never the value."""
+    """An attribute, a value or a record that does not fit. The message names the question and never quotes the answer; but which
+    question does not fit, and how, can tell something about the answers. Show it to the person who answers; never log it."""
 
     reason: CampaignRefusal | None = None
     """Why, where a whole campaign was refused."""

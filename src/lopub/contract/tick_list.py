@@ -105,7 +105,7 @@ class TickList:
         if self.none and n_ticked == 0:
             return f"needs at least one tick; {self.none!r} is for none of the others"
         if self.none and n_ticked > 1 and codes[self._place_of[self.none]]:
-            return f"has {self.none!r} ticked together with others"
+            return "has an option that stands alone ticked together with others"
         if self.most and n_ticked > self.most:
             return f"takes at most {self.most} ticks"
         return None

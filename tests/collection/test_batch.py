@@ -19,8 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lopub.cli.evaluate import parquet_texts
 from lopub.collection.batch import Packed, ReportBatch, digests_of, order_of, save_reports, walk_reports
 from lopub.collection.batch.report_files import framed_bytes, from_frames
+from lopub.collection.counts.count_files import is_counts, load_counts
+from lopub.collection.dataset import _read_parquet
 from lopub.contract.campaign import HEADER_BYTES, Campaign
 from lopub.contract.domain import Boolean, Domain, IntegerRange
 from lopub.contract.mechanism.direct import DirectChannel
@@ -600,6 +603,17 @@ def test_a_parquet_file_of_something_else_is_refused(tmp_path: Path) -> None:
     pa.parquet.write_table(pa.table({"id": [1], "slot": [2]}), tmp_path / "other.parquet")
     with pytest.raises(StoreError, match=r"other\.parquet is a Parquet file, but not one of reports"):
         ReportBatch.load(tmp_path / "other.parquet")
+
+
+@pytest.mark.parametrize("read", [ReportBatch.load, load_counts, _read_parquet, parquet_texts])
+def test_a_parquet_file_with_a_name_that_is_not_text_is_refused(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    """Found by the fuzzer: pyarrow reads such a file, and stumbles over the name later."""
+    path = tmp_path / "odd.parquet"
+    pa.parquet.write_table(pa.table({"abcd": [1]}), path)
+    path.write_bytes(path.read_bytes().replace(b"abcd", b"ab\xffd"))
+    assert not is_counts(path)
+    with pytest.raises(StoreError, match=r"odd\.parquet is"):
+        read(path)
 
 
 @pytest.mark.parametrize("metadata", [{b"lopub.campaign": b"{}"}, {b"lopub.campaign": b""}, {b"lopub.campaign_id": b"ab" * 32}])

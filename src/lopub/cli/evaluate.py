@@ -172,10 +172,11 @@ def parquet_texts(path: Path) -> pa.Table:
     """A Parquet file with every column as text, as in a csv file; missing answers are empty."""
     try:
         table = pa.parquet.read_table(path)
-    except (pa.ArrowException, OSError):
+        names = table.column_names
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
     columns = {}
-    for name in table.column_names:
+    for name in names:
         try:
             columns[name] = table[name].cast(pa.string()).fill_null("")
         except pa.ArrowException:

@@ -201,8 +201,9 @@ def typed(table: pa.Table, domain: Domain) -> pa.Table:
 def _read_parquet(path: str | Path) -> pa.Table:
     try:
         with open(path, "rb") as file:
-            return pa.parquet.read_table(file)
-    except pa.ArrowException:
+            table = pa.parquet.read_table(file)
+        return table.rename_columns(table.column_names)  # as they are; but in a damaged file they are not text
+    except (pa.ArrowException, UnicodeDecodeError):
         raise StoreError(f"{path} is not a Parquet file, or a damaged one") from None
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror or 'it is a damaged Parquet file'}") from None

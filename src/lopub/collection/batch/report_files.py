@@ -186,8 +186,16 @@ def _opened(path: Path) -> pa.parquet.ParquetFile:
     """buffer_size: of a row group of any size, little is held at once."""
     try:
         return pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
+
+
+def fields_of(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
+    """Name and type of each column; none where a name is not even text."""
+    try:
+        return [(field.name, field.type) for field in schema]
+    except UnicodeDecodeError:
+        return []
 
 
 def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Stretch | None) -> Iterator[ReportBatch]:
@@ -213,7 +221,7 @@ def _campaign_of(schema: pa.Schema, path: Path, campaign: Campaign | None) -> Ca
     """The campaign that a Parquet file names, which must be the given one if one is given."""
     metadata = schema.metadata or {}
     known = [[("id", pa.binary(width)), *_FIELDS] for width in (ID_BYTES, HASH_BYTES)]
-    if _ID not in metadata or [(field.name, field.type) for field in schema] not in known:
+    if _ID not in metadata or fields_of(schema) not in known:
         raise StoreError(f"{path} is a Parquet file, but not one of reports")
     named = metadata[_ID].decode(errors="replace")
     if campaign is not None:

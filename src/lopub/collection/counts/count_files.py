@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from lopub.collection.batch.report_files import fields_of
 from lopub.collection.counts.counts import Counts, Slots
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.collection.origin import PLAIN, Origin
@@ -85,18 +86,18 @@ def is_counts(path: str | Path) -> bool:
     """Whether a file holds counts rather than reports."""
     try:
         return _VERSION in (pa.parquet.read_schema(path).metadata or {})
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return False
 
 
 def _read(path: Path) -> pa.Table:
     try:
         table = pa.parquet.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None)
         raise StoreError(f"cannot read counts {path}: {reason or 'no such file, or a damaged one'}") from None
     version = (table.schema.metadata or {}).get(_VERSION)
-    if version is None or [(field.name, field.type) for field in table.schema] != _FIELDS:
+    if version is None or fields_of(table.schema) != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of counts")
     if version not in (VERSION, UNFOLDED):
         raise StoreError(f"{path} holds counts of version {version.decode(errors='replace')}; this program reads version 2")

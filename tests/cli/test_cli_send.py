@@ -234,6 +234,14 @@ def test_withdrawing_tells_the_id_of_the_kept_report(collector, record, tmp_path
     assert json.loads(lopub("withdraw", collector.url, "--json", HOME=tmp_path).stdout)["n_attempts"] == 1
 
 
+def test_what_was_withdrawn_is_not_sent_again(collector, record, tmp_path):
+    lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    lopub("withdraw", collector.url, HOME=tmp_path)
+    result = lopub("send", collector.url, record, "--yes", HOME=tmp_path)
+    assert (result.returncode, len(collector.bodies["reports"])) == (0, 1)
+    assert result.stdout == "Nothing is sent: the report was withdrawn, and no second one is made.\n"
+
+
 def test_withdrawing_what_was_never_made_is_refused(collector, tmp_path):
     assert "no report is kept" in refused(lopub("withdraw", collector.url, HOME=tmp_path))
 

@@ -9,7 +9,7 @@ import pytest
 from javascript import FOLDER, ROOT, SHIPPED, needs_node, node
 
 MOST_GZIPPED = 13_250
-"""Bytes of either bundle. The aim is 12,288; docs/browser.md says what takes how much."""
+"""Bytes of either bundle. The aim is 12,288; clients/js/README.md says what takes how much."""
 BUNDLES = ("lopub.mjs", "lopub.js")
 
 

@@ -28,6 +28,7 @@ from lopub import (
     CollectorError,
     Domain,
     DomainError,
+    FileStore,
     MemoryStore,
     Patience,
     Reason,
@@ -39,6 +40,7 @@ from lopub import (
     make_campaign,
 )
 from lopub.contract.report import framed
+from lopub.device.keeping import NO_TIME
 from lopub.device.sending import Address
 
 SENTINEL = "Kaluza-Klein-7f3a9c"
@@ -536,6 +538,64 @@ def test_a_withdrawn_report_stays_kept_so_that_no_second_one_is_drawn():
     with peer(answer(204)) as met:
         made.withdraw(met.url())
     assert made.encode(RECORD).to_bytes() == before
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+def test_what_was_withdrawn_is_not_sent_again_by_this_program_or_the_next(tmp_path, lasts):
+    store = FileStore(tmp_path / "reports") if lasts else MemoryStore()
+    made = Client(CAMPAIGN, store=store)
+    before = made.encode(RECORD).to_bytes()
+    spent = made.spent()
+    with peer(answer(204)) as met:
+        made.withdraw(met.url())
+        for each in (made, Client(CAMPAIGN, store=FileStore(tmp_path / "reports") if lasts else store)):
+            assert (each.waiting(), each.send(met.url()), each.spent()) == ((), 0, spent)
+            assert report_of(each) == before and not each.needs_record
+        assert len(met.requests) == 1
+    other = Client(CAMPAIGN, store=store, respondent="other")
+    assert (other.encode(RECORD),) == other.waiting()
+
+
+def test_a_withdrawal_that_did_not_arrive_is_not_remembered():
+    made = client()
+    with peer(answer(503)) as met, pytest.raises(TryLater):
+        made.withdraw(met.url(), patience=QUICK)
+    assert len(made.waiting()) == 1
+
+
+def test_a_report_that_was_withdrawn_elsewhere_is_refused_once_and_not_sent_again():
+    made = client()
+    verdict = b'{"received": 1, "refused": [{"index": 0, "reason": "withdrawn", "detail": "x"}]}'
+    with peer(answer(200, verdict)) as met:
+        with pytest.raises(ReportRejected, match="withdrawn"):
+            made.send(met.url())
+        assert (made.send(met.url()), len(met.requests)) == (0, 1)
+
+
+def test_the_note_of_a_withdrawal_survives_a_crash_and_keeps_the_store_private(tmp_path, monkeypatch):
+    made = Client(CAMPAIGN, store=FileStore(tmp_path))
+    made.encode(RECORD)
+    with peer(answer(204)) as met, monkeypatch.context() as crash:
+        crash.setattr("lopub.device.keeping.FileStore._finish", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            made.withdraw(met.url())
+    assert Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()
+    [note] = tmp_path.glob("*.withdrawn")
+    assert (note.stat().st_mode & 0o777, int(note.stat().st_mtime)) == (0o600, NO_TIME)
+    tmp_path.chmod(0o755)
+    assert Client(CAMPAIGN, store=FileStore(tmp_path)).waiting() == ()  # the note is a file of the store, and no stranger's
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_report_after_a_loss_is_not_taken_for_the_one_that_was_withdrawn(tmp_path):
+    made = Client(CAMPAIGN, store=FileStore(tmp_path))
+    made.encode(RECORD)
+    with peer(answer(204)) as met:
+        made.withdraw(met.url())
+    [report] = [path for path in tmp_path.iterdir() if len(path.name) == 64]
+    report.unlink()
+    assert made.waiting() == ()
+    assert (made.encode(RECORD),) == made.waiting()
 
 
 def test_a_closed_campaign_takes_no_withdrawal():

@@ -23,7 +23,7 @@ from lopub.service.settings import CollectorSettings
 
 RUN_ELSEWHERE = {
     "README.md": ("cli/test_readme.py", {"json": 1, "sh": 2, "python": 2}),
-    "docs/auditing.md": ("evaluation/audit/test_audit.py", {"console": 1}),
+    "docs/auditing.md": ("evaluation/audit/test_audit.py", {"console": 1, "python": 1}),
     "docs/format.md": ("contract/test_golden.py", {"json": 23}),
     "docs/http.md": ("service/test_operating.py", {"python": 1, "sh": 1}),
     "docs/operating.md": ("service/test_operating.py", {"sh": 1, "python": 2, "toml": 1}),

@@ -79,11 +79,22 @@ def list_campaigns(database: Database = DEFAULT, as_json: AsJson = False) -> Non
         for entry in all_campaigns(store):
             n_reports, least = count_to_show(store, entry), entry.campaign.terms.min_reports
             documents.append(described(entry) | {"n_reports": n_reports, "min_reports": least})
-            shown = f"below {least:,}" if n_reports is None else f"{n_reports:,}"
+            shown = _n_reports_shown(n_reports, least)
             in_rounds = " in the rounds that can be shown" if n_reports and entry.campaign.terms.repeat else ""
-            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown} reports{in_rounds}")
+            lines.append(f"{entry.campaign.id}  {entry.campaign.terms.name}: {state_of(entry)}, {shown}{in_rounds}")
     none = "there is no campaign; `lopub collect open` opens one"
     tell({"campaigns": documents}, *(lines or [none]), as_json=as_json)
+
+
+def _n_reports_shown(n_reports: int | None, least: int) -> str:
+    """As a person would say it.
+
+    >>> _n_reports_shown(None, 1), _n_reports_shown(None, 20), _n_reports_shown(1, 1), _n_reports_shown(1200, 20)
+    ('no reports', 'below 20 reports', '1 report', '1,200 reports')
+    """
+    if n_reports is None:
+        return "no reports" if least <= 1 else f"below {least:,} reports"
+    return "1 report" if n_reports == 1 else f"{n_reports:,} reports"
 
 
 def campaign_id(named: str) -> str:

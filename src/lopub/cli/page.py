@@ -23,7 +23,12 @@ def page(
     out: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="The directory to write.", show_default=False)],
     collector: Annotated[
         str,
-        typer.Option("--collector", metavar="URL", help="The collector that takes reports: https://HOST.", show_default=False),
+        typer.Option(
+            "--collector",
+            metavar="URL",
+            help="The collector that takes reports: https://HOST, or http://127.0.0.1:PORT to try it.",
+            show_default=False,
+        ),
     ],
     force: Force = False,
     as_json: AsJson = False,

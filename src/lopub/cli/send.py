@@ -169,10 +169,12 @@ def _document(client: Client, campaign: Campaign) -> dict[str, Any]:
 
 
 def nothing_to_do(client: Client) -> str:
-    """Of a campaign that repeats, what to say where no report is to be made or sent today; else empty."""
+    """What to say where no report is to be made or sent today; else empty."""
     days = client.rounds()
-    if not days or client.due() is not None or client.waiting():
+    if client.due() is not None or client.waiting():
         return ""
+    if not days:
+        return "Nothing is sent: the report was withdrawn, and no second one is made." if client.has_begun else ""
     following = client.next_round()
     said = (
         f"Nothing is due today: the next round of this device begins on {following}."

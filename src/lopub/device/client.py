@@ -158,9 +158,10 @@ class Client:
 
     def waiting(self) -> tuple[Report, ...]:
         """The reports that `send` would send now. Of a campaign that repeats: all that no collector has answered for, and whose
-        rounds still take reports, the earliest first. Of any other, the one that was made: sending it again does no harm."""
+        rounds still take reports, the earliest first. Of any other, the one that was made, unless it was withdrawn: sending it
+        again does no harm."""
         if self._series is None:
-            return self.reports()
+            return tuple(report for report in self.reports() if not self._is_withdrawn(report))
         schedule, day = self._series.schedule, _day()
         return tuple(report for report, fate in self._series.made() if fate == WAITING and _takes(schedule, report.slot, day))
 
@@ -183,7 +184,8 @@ class Client:
         repeats, all that are waiting, each until the collector has answered for it once.
 
         url: the campaign's address, https://host/campaigns/ID. A report that was counted before is a success, too: the
-        collector does not tell the two apart. ReportRejected where it refuses a report, TryLater where time runs out.
+        collector does not tell the two apart. What was withdrawn is not sent: that takes 0 attempts. ReportRejected where it
+        refuses a report, TryLater where time runs out.
         """
         address = self._address(url, allow_plain_http)
         self._finished()
@@ -205,7 +207,7 @@ class Client:
         """A refusal in plain words. One because of the day is final where the round is over by both clocks, the collector's and
         the device's; else one of them may be wrong."""
         if self._series is None or error.reason is not Reason.SLOT:
-            self._tell(report, REFUSED)
+            self._tell(report, WITHDRAWN if error.reason is Reason.WITHDRAWN else REFUSED)
             return error
         named, schedule = f"the report of the round from {day_of(report.slot)}", self._series.schedule
         if error.when == LATE and _day() > schedule.last_day(report.slot):
@@ -220,13 +222,23 @@ class Client:
         return ReportRejected(error.reason, said, when=error.when)
 
     def _tell(self, report: Report, fate: str) -> None:
+        """Keep what became of a report. Outside a series only a withdrawal is kept, in a note beside the report."""
         if self._series is not None:
             self._series.tell(report, fate)
+        elif fate == WITHDRAWN:
+            self._store.keep(self._note_on(report), report.id)
+
+    def _is_withdrawn(self, report: Report) -> bool:
+        return self._store.kept(self._note_on(report)) == report.id
+
+    def _note_on(self, report: Report) -> str:
+        """The key of the note that this very report was withdrawn; another one in its place, after a loss, has its own."""
+        return f"{self._key}:{report.id.hex()}"
 
     def withdraw(self, url: str, *, patience: Patience = PATIENT, allow_plain_http: bool = False) -> int:
         """Ask the collector to forget the kept report, or those of all rounds so far; how many attempts it took. They stay kept
-        here, so that no second one is ever drawn, and are not sent again. A report of a later round is made only if that is asked
-        for."""
+        here, so that no second one is ever drawn, and are not sent again once the collector has confirmed it. Where this raises,
+        nothing is remembered: call it again later. A report of a later round is made only if that is asked for."""
         address = self._address(url, allow_plain_http)
         self._finished()
         n_attempts = 0

@@ -10,6 +10,7 @@ What lies in the directory of a `FileStore`, in full; all of it for its owner al
                   a hash by which the salt is known: with another one, every report would look as if it had never been made
     64 digits     a finished report: noise, never an answer; of a campaign that repeats, its whole series, replaced as it grows
     ….rounds      the rounds that a series drew, before its first report
+    ….withdrawn   the id of a report that was withdrawn, and is not sent again
     .….part       a file that a crash cut short; a whole report among them is taken over, everything else is removed
 
 A report is handed out only after all of this has reached the disk. Reports of earlier versions keep their older names.
@@ -40,12 +41,12 @@ NO_TIME = 946_684_800
 
 _REPORT = re.compile(r"[0-9a-f]{64}")
 _OLDER_REPORT = re.compile(r"[0-9a-f]{64}-[0-9a-f]{32}")
-_ROUNDS = re.compile(r"[0-9a-f]{64}\.rounds")
-_WHOLE_PART = re.compile(r"\.([0-9a-f]{64}(?:\.rounds)?)\.([0-9a-f]{64})\.part")
+_NOTE = re.compile(r"[0-9a-f]{64}\.(?:rounds|withdrawn)")
+_WHOLE_PART = re.compile(r"\.([0-9a-f]{64}(?:\.rounds|\.withdrawn)?)\.([0-9a-f]{64})\.part")
 
 
 class ClientStore(Protocol):
-    """Where finished reports are kept, by campaign and respondent."""
+    """Where finished reports are kept, by campaign and respondent; and, under keys with a colon, notes on them."""
 
     def kept(self, key: str) -> bytes | None:
         """The report kept under this key, if there is one."""
@@ -248,7 +249,7 @@ class FileStore:
     @staticmethod
     def _is_ours(name: str) -> bool:
         known = name in ("salt", "lock", "spent.json") or name.endswith(".part")
-        return known or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUNDS, _OLDER_REPORT))
+        return known or any(pattern.fullmatch(name) for pattern in (_REPORT, _NOTE, _OLDER_REPORT))
 
     # ---- names
 
@@ -272,7 +273,7 @@ class FileStore:
 
     @staticmethod
     def _needs_salt(name: str) -> bool:
-        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _ROUNDS, _WHOLE_PART))
+        return name == "spent.json" or any(pattern.fullmatch(name) for pattern in (_REPORT, _NOTE, _WHOLE_PART))
 
     def _make_salt(self) -> None:
         if not self._salt():
@@ -284,8 +285,9 @@ class FileStore:
 
     @classmethod
     def _file_name(cls, key: str, salt: bytes) -> str:
-        """The rounds of a series, whose key has a colon, are not counted, and have a name that says so."""
-        return cls._name(key, salt) + (".rounds" if ":" in key else "")
+        """Notes, whose key has a colon, are not counted, and have a name that says what they are."""
+        _, colon, note = key.partition(":")
+        return cls._name(key, salt) + (colon and (".rounds" if note == "rounds" else ".withdrawn"))
 
     # ---- reports
 

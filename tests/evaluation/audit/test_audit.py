@@ -147,6 +147,18 @@ def test_the_command_refutes_a_mutant_with_exit_code_1(file):
     assert "more than once" in told["refuted"][0]["event"]
 
 
+@pytest.mark.usefixtures("few_processes")
+def test_a_client_that_answers_another_campaign_is_not_called_right(file, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_bytes(campaign_of(mutants.SYMMETRIC).canonical_bytes)
+    command = shlex.join([sys.executable, "-m", "lopub.cli.responding", str(other)])
+    ran = CliRunner().invoke(app, ["audit", str(file), "--client", command, "--reports", "200"])
+    assert ran.exit_code == 1
+    last = ran.output.splitlines()[-1]
+    assert last.startswith("NOTHING CAN BE SAID: a collector would refuse 1,200 of 1,200 reports;")
+    assert "Not refuted" not in ran.output
+
+
 @needs_node
 @pytest.mark.usefixtures("few_processes")
 def test_the_browser_client_is_not_refuted(file):
@@ -167,4 +179,9 @@ def test_the_example_of_the_page_runs(tmp_path, monkeypatch):
     for command in commands:
         ran = CliRunner().invoke(app, command)
         assert ran.exit_code == 0, ran.output
+    assert "Not refuted" in ran.output
+    (tmp_path / "respond.py").write_text(page.split("```python file=respond.py\n")[1].split("```")[0])
+    command = shlex.join([sys.executable, "respond.py", "campaign.json"])
+    ran = CliRunner().invoke(app, ["audit", "campaign.json", "--client", command, "--again", "--reports", "200"])
+    assert ran.exit_code == 0, ran.output
     assert "Not refuted" in ran.output

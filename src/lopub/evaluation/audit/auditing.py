@@ -24,6 +24,7 @@ N_RECORDS = 6
 N_TESTED = 6
 """Events that each ordered pair of records brings to the test, beside thresholds of its score."""
 N_THRESHOLDS = 24
+ANOTHER_DAY = "made on another day"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,16 @@ class Audit:
     n_reports: int
     n_tests: int
     records: tuple[Record, ...]
+
+    @property
+    def n_refused(self) -> int:
+        """Reports that a collector of this campaign would refuse, whatever the day."""
+        return sum(n for reason, n in self.format_mistakes.items() if reason != ANOTHER_DAY)
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether at least half of what was looked at are reports of this campaign. Otherwise there was nothing to refute."""
+        return 2 * self.n_refused <= self.n_reports
 
 
 @checks_options
@@ -183,7 +194,7 @@ def _format_mistakes(events: Events, wires: Sequence[bytes], today: int | None) 
     mistakes = dict(events.refused)
     if today is not None:
         days = sum(int.from_bytes(wire[SLOT]) not in range(today - 1, today + 2) for wire in wires)
-        mistakes |= {"made on another day": days} if days else {}
+        mistakes |= {ANOTHER_DAY: days} if days else {}
     return mistakes
 
 

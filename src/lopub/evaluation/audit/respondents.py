@@ -37,8 +37,14 @@ class Command:
                 shlex.split(self.command), input=given, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
             )
             reports = [bytes.fromhex(line) for line in ran.stdout.split()]
-        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-            raise EngineError(f"the client cannot be run, or prints other things than reports ({type(error).__name__})") from None
+        except OSError as error:
+            raise EngineError(f"the client cannot be run: {error.strerror or error}") from None
+        except subprocess.TimeoutExpired:
+            raise EngineError(f"the client took more than {MOST_SECONDS} seconds for {len(lines):,} records") from None
+        except ValueError:
+            raise EngineError(
+                "the client prints other things than reports: expected one line in hexadecimal per record, and nothing else"
+            ) from None
         if len(reports) != len(lines):
             last = (ran.stderr.strip().splitlines() or ["it says nothing"])[-1]
             raise EngineError(f"the client printed {len(reports)} reports for {len(lines)} lines: {last[:200]}")

@@ -44,7 +44,7 @@ def _here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_source_gives_the_same_answer(expression: str, given: str | None):
     found = [open_study(source).probability(expression, given=given) for source in SOURCES]
     assert {answer.how for answer in found} == {"direct"}
-    assert len({(round(float(answer), 9), answer.interval, answer.n_reports) for answer in found}) == 1
+    assert len({(round(float(answer), 9), answer.interval, answer.n_informative) for answer in found}) == 1
 
 
 def test_the_command_line_gives_the_answer_of_python():
@@ -52,9 +52,36 @@ def test_the_command_line_gives_the_answer_of_python():
     assert told["estimate"] == open_study("reports.parquet").probability("donates", given="gender == 'F'").estimate
 
 
+def test_a_name_means_the_same_on_the_command_line_and_in_python():
+    told = json.loads(done(lopub("query", "publication", "donates", "--json")).stdout)
+    answer = open_study("publication").probability("donates")
+    assert told["n_reports"] == N > told["n_informative"] == answer.n_informative == answer.to_dict()["n_informative"]
+
+
+def test_a_source_without_a_question_is_told_what_is_missing():
+    assert "publication is a source; what is asked of it is missing" in lopub("query", "publication").stderr
+
+
+def test_a_number_that_nobody_can_report_is_told():
+    printed = done(lopub("query", "publication", "age > 100")).stdout
+    assert re.search(r"assumes that nobody's age lies outside 25 to \d+, as no other number can be reported", printed)
+    assert open_study("publication").probability("age > 40").assumptions == ()
+
+
+def test_a_table_is_printed_with_its_cells():
+    table = open_study("publication").table("gender", "donates")
+    head, names, *cells = str(table).splitlines()
+    assert head == repr(table) and names.split() == ["gender", "donates", "estimate", "low", "high", "how"]
+    assert [line.split()[:2] for line in cells] == [list(values) for values in table.cells]
+    assert f"{table['F', 'true'].estimate:.4f}" in next(line for line in cells if line.split()[:2] == ["F", "true"])
+    many = open_study("publication").table("age", "education")
+    assert str(many).endswith(f"and {len(many) - 40:,} more cells") and len(str(many).splitlines()) == 43
+
+
 def test_an_answer_is_printed_with_its_interval_and_its_way():
     printed = done(lopub("query", "counts.parquet", "donates and gender == 'F'", "--given", "age > 40")).stdout
     assert re.search(r"= 0\.\d{4} \(95 % interval 0\.\d{4} to 0\.\d{4}\)", printed)
+    assert "reports speak of parts of this; " in printed
     assert "model: counts hold attributes and pairs; 3 attributes together need the reports" in printed
 
 

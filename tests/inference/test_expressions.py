@@ -119,6 +119,7 @@ def test_attributes_are_told_apart_only_as_far_as_is_asked():
         ("age >", "an attribute or a value is expected, at its end"),
         ("(age > 3", "a closing parenthesis is expected, at its end"),
         ("age > 3)", "and, or, or the end is expected, at character 8"),
+        ("mean(age)", "an expression has no functions, and a mean or a quantile is asked for in Python"),
         ("age in 3", "a list such as (1, 2) is expected after in, at character 8"),
         ("age; drop", "there is a sign that means nothing here, at character 4"),
         ("city == 'rome", "there is a sign that means nothing here; a quote is not closed, at character 9"),

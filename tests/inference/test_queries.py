@@ -121,7 +121,7 @@ def test_a_condition_is_known_from_all_reports_that_cover_it():
     for batch in collections(chosen, N_COLLECTIONS):
         answer = Study(batch).probability("a0 == '1'", given="a1 == '2'")
         assert answer.how == "direct" and answer.estimate is not None and answer.standard_error is not None
-        assert answer.n_reports < len(batch) / 5  # those that cover both
+        assert answer.n_informative < len(batch) / 5  # those that cover both
         found.append((answer.estimate - true_share("a0 == '1'", "a1 == '2'")) / answer.standard_error)
     assert 0.5 <= np.sqrt(np.mean(np.square(found))) <= 1.5
 

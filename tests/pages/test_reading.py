@@ -26,6 +26,7 @@ from lopub.contract.fields import domain_of
 from lopub.contract.wording import Wording
 from lopub.inference.contrasts import AnswerSplit
 from lopub.pages import plots
+from lopub.pages.templating import Figures
 from lopub.release.render.card import model_card
 from lopub.release.render.questions import Questionnaire, Spoken
 from lopub.release.render.report_page import report_html
@@ -238,8 +239,23 @@ def test_how_many_reports_speak_of_two_questions_is_told(publication: Publicatio
 
 def test_a_headline_says_how_many_people_that_is(publication: Publication):
     job = next(marginal for marginal in publication.marginals if marginal.names == ("job",)).probabilities[1]
-    assert f"estimated for all 6,000: about {round(job * 60) * 100:,}" in shown(publication)
-    assert f"geschätzt für alle 6,000: etwa {round(job * 60) * 100:,}".replace(",", ".") in shown(publication, "de")
+    people = round(round(100 * job, 1) * 60)
+    assert f"estimated for all 6,000: about {people:,}" in shown(publication)
+    assert f"geschätzt für alle 6,000: etwa {people:,}".replace(",", ".") in shown(publication, "de")
+
+
+@pytest.mark.parametrize(
+    ("share", "people", "about"),
+    [(0.5496, 50_000, "27,500"), (0.2713, 50_000, "13,550"), (0.338, 500, "169"), (0.9, 1_234_567, "1,111,000")],
+)
+def test_a_number_of_people_is_the_share_as_it_is_shown(share: float, people: int, about: str):
+    assert Figures("en").about(share, people) == about
+
+
+def test_a_reader_is_told_whether_any_report_speaks_of_three_things(publication: Publication):
+    alone, model = "Whoever has the reports can ask them", "No report speaks of three questions, so that only a model can answer"
+    sizes = publication.campaign.view.view_sizes(len(publication.campaign.domain))
+    assert (alone in shown(publication), model in shown(publication)) == (max(sizes) >= 3, max(sizes) < 3)
 
 
 def test_pictures_call_a_thing_on_a_list_by_itself_unless_another_is_called_so():

@@ -14,7 +14,7 @@ from lopub.errors import DomainError
 from lopub.forecast.request import CampaignRequest
 from lopub.inference import Study
 from lopub.release.margins import Margins
-from lopub.release.numbers import Statistic, drawn, shown_form, statistics_of
+from lopub.release.numbers import QUANTILES, Statistic, as_asked, drawn, shown_form, statistics_of
 from lopub.release.render.report_page import report_html
 from lopub.release.summary import independent_pairs, warnings_of
 
@@ -137,6 +137,32 @@ def test_an_interval_of_a_binned_quantile_is_made_of_whole_bins():
 def test_where_nothing_is_known_an_interval_is_everything():
     for row in statistics_of(AGE, np.full(5, 0.2), np.full((5, 5), np.nan)):
         assert (row.low, row.high) == (20, 24)
+
+
+def test_published_means_and_quartiles_are_those_that_a_question_gives():
+    reports = batch()
+    publication, study = publish(reports, rows=10), Study(reports)
+    assert {(row.attribute, row.name) for row in publication.statistics} >= {
+        ("age", "mean"),
+        ("age", "median"),
+        ("height", "mean"),
+    }
+    for row in publication.statistics:
+        answer = study.mean(row.attribute) if row.name == "mean" else study.quantile(row.attribute, QUANTILES[row.name])
+        assert (row.value, row.low, row.high) == (answer.estimate, answer.low, answer.high)
+
+
+def test_a_figure_stays_where_the_question_is_refused_and_goes_where_it_has_no_end():
+    rows = [Statistic("age", "mean", 22.0, 20.0, 24.0), Statistic("age", "median", 22.0, 20.0, 24.0)]
+    few = Study(batch(20))
+    assert few.mean("age").how == "refused"
+    assert list(as_asked(rows, few)) == rows
+    open_ended = Domain((Binned(name="wage", edges=("0", "10", "inf")),))
+    wages = Dataset(open_ended, np.array([[0]] * 350 + [[1]] * 650))
+    study = Study(simulate(wages, make_campaign(open_ended, Terms(name="wages"), CampaignRequest(epsilon=0.5)), seed=2))
+    answer = study.quantile("wage", 0.25)
+    assert answer.estimate is not None and answer.high == np.inf
+    assert list(as_asked([Statistic("wage", "lower quartile", 5.0, 0.0, 10.0)], study)) == []
 
 
 # ---- digits

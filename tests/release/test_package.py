@@ -35,7 +35,7 @@ from lopub import (
     simulate,
 )
 from lopub.release import Publication, publish
-from lopub.release.render.card import plain
+from lopub.release.render.card import model_card, plain
 from lopub.release.render.deployment import UNKNOWN, deployment, scalar
 from lopub.release.render.package import package_files, package_licence
 from lopub.release.render.wording import day_of
@@ -560,6 +560,26 @@ def test_the_card_cites_the_numbers_of_manifest_and_summary(written: dict[str, P
     assert manifest["campaign"]["id"] in card
     if kind != "paper":
         assert f"For {figures['support']['independent_pairs']:,} of them independence" in card
+
+
+def test_a_card_says_where_to_take_a_number_from():
+    ordinary = publication_of("ordinary")
+    assert ordinary.counts is not None
+    assert "Where a number matters, ask for it, with `lopub query`" in model_card(ordinary)
+    without = model_card(replace(ordinary, counts=None))
+    assert "Where a number matters, take it from `estimates/`" in without and "ask for it" not in without
+
+
+def test_descriptors_tell_shrunk_figures_from_others(written: dict[str, Path]):
+    resources = {one["name"]: one for one in read(written["ordinary"], "datapackage.json")["resources"]}
+    told = {
+        (name, field["name"]): field.get("description", "")
+        for name in resources
+        for field in resources[name].get("schema", {}).get("fields", [])
+    }
+    assert all("may be shrunk" in told[name, "probability"] for name in ("marginals", "pairs"))
+    assert "not shrunk" in told["numbers", "value"]
+    assert told["findings", "stated"].startswith("Only what says yes may be quoted.")
 
 
 def test_dropped_edges_are_named(written: dict[str, Path]):

@@ -1,6 +1,7 @@
 """`lopub query`: a question in a line, answered with an interval and a word on how it came about."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,7 +46,10 @@ def query(
 
     More: docs/queries.md, and docs/commands.md on sources
     """
-    study, described = _opened([*(sources or ()), *(more or ())], campaign, round_name)
+    words = [*(sources or ()), *(more or ())]
+    if not words and (Path(expression).exists() or "://" in expression):
+        raise typer.BadParameter(f'{expression} is a source; what is asked of it is missing, such as "donates" or "age > 40"')
+    study, described = _opened(words, campaign, round_name)
     with working("asking"):
         answer = study.probability(expression, given=given)
     if answer.how == "refused":

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 How = Literal["direct", "model", "refused"]
+MOST_PRINTED = 40
+"""Cells of a table that are printed; all are in its `to_arrow()`."""
 HOW = {
     "direct": "direct: from the reports that cover all of its attributes",
     "model": "model",
@@ -31,8 +33,8 @@ class Answer(Shown):
     low: float | None
     high: float | None
     standard_error: float | None
-    n_reports: int
-    """Reports that speak of it."""
+    n_informative: int
+    """Reports that speak of it: of a direct answer, those that cover all of its attributes; of a model, any of its parts."""
     how: How
     """direct: from reports that cover all of its attributes; model: from parts of them, by an assumption; refused: not at all."""
     reason: str = ""
@@ -57,7 +59,7 @@ class Answer(Shown):
             "low": _finite(self.low),
             "high": _finite(self.high),
             "standard_error": self.standard_error,
-            "n_informative": self.n_reports,
+            "n_informative": self.n_informative,
             "how": self.how,
             "reason": self.reason or None,
             "assumptions": list(self.assumptions),
@@ -79,7 +81,8 @@ class Answer(Shown):
 
     def __str__(self) -> str:
         lines = [f"{self.question} = {self._figures()}"] if self.estimate is not None else [f"{self.question}: no answer"]
-        lines.append(f"  {self.n_reports:,} reports speak of this; {self._way()}")
+        what = "parts of this" if self.how == "model" else "this"
+        lines.append(f"  {self.n_informative:,} reports speak of {what}; {self._way()}")
         lines += [f"  assumes that {assumption}" for assumption in self.assumptions]
         return "\n".join(lines)
 
@@ -164,6 +167,18 @@ class AnswerTable(Shown):
         labels = [", ".join(value or "(missing)" for value in values) for values in self.cells]
         found = list(self.cells.values())
         return draw_intervals(labels, [float(answer) for answer in found], [answer.interval for answer in found], ax)
+
+    def __str__(self) -> str:
+        """The cells, one a line, in the order of the answers."""
+        few = list(self.cells.items())[:MOST_PRINTED]
+        lines = [[*self.names, "estimate", "low", "high", "how"]]
+        for values, answer in few:
+            figures = ["" if end is None else figure(end) for end in (answer.estimate, answer.low, answer.high)]
+            lines.append([*(value or "(missing)" for value in values), *figures, answer.how])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        told = ["  ".join(f"{text:{width}}" for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        left = len(self) - len(few)
+        return "\n".join([repr(self), *told, *([f"and {left:,} more cells"] if left else [])])
 
     def __repr__(self) -> str:
         how = ", ".join(sorted({answer.how for answer in self.cells.values()}))

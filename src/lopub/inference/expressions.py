@@ -153,6 +153,12 @@ def _mistake(what: str, text: str, at: int) -> DomainError:
     return DomainError(f"expression: {what}, {where}")
 
 
+CALLED = (
+    "and, or, or the end is expected; an expression has no functions, and a mean or a quantile is asked for in Python, with"
+    " lopub.open_study(...).mean(...) or .quantile(...)"
+)
+
+
 class _Parser:
     """Recursive descent; depth, length and comparisons are bounded."""
 
@@ -162,6 +168,8 @@ class _Parser:
 
     def whole(self) -> Tree:
         tree = self._either(0)
+        if self._peek.kind == "sign" and self._peek.text == "(":
+            raise self._wrong(CALLED)
         if self._peek.kind != "end":
             raise self._wrong("and, or, or the end is expected")
         return tree

@@ -147,10 +147,11 @@ class _Pieces:
         n = attribute.size
         if isinstance(attribute, Binned):
             return _Pieces._of_bins(attribute, asked)
-        ends = np.full(n, np.nan)
+        ends, texts = np.full(n, np.nan), []
         if isinstance(attribute, IntegerRange):
             ends[: len(attribute.answer_texts)] = np.arange(attribute.minimum, attribute.maximum + 1)
-        return _Pieces(attribute, np.arange(n), np.ones(n), ends, ())
+            texts = _outside(attribute.name, asked, attribute.minimum, attribute.maximum)
+        return _Pieces(attribute, np.arange(n), np.ones(n), ends, tuple(texts))
 
     @staticmethod
     def _of_bins(attribute: Binned, asked: Sequence[Atom]) -> "_Pieces":
@@ -166,6 +167,7 @@ class _Pieces:
         shares[cut] = ((ends - starts)[cut]) / np.diff(edges)[owners][cut]
         texts = [_even(attribute, int(np.searchsorted(edges, cut)) - 1) for cut in cuts]
         texts += [_at_edge(attribute, c) for c in asked if _asks_at_edge(attribute, c)]
+        texts += _outside(attribute.name, asked, attribute.bounds[0], attribute.bounds[-1])
         others = np.arange(len(attribute.answer_texts), attribute.size)  # a missing answer, or none that applies
         owners, shares = np.append(owners, others), np.append(shares, np.ones(len(others)))
         ends = np.append(ends, np.full(len(others), np.nan))
@@ -214,6 +216,15 @@ def _check_ends(attribute: Binned, cuts: Sequence[float]) -> None:
         if not known[0] <= cut <= known[-1]:
             side, edge = ("below", known[0]) if cut < known[0] else ("above", known[-1])
             raise DomainError(f"attribute {attribute.name!r} is one bin {side} {edge:g}, so nothing is known about {cut:g}")
+
+
+def _outside(name: str, asked: Sequence[Atom], least: float, most: float) -> list[str]:
+    """What is taken for granted where a comparison asks beyond all numbers that can be reported: nobody is there."""
+    limits = [
+        (c.sign, v.value) for c in asked if c.sign in ("<", "<=", ">", ">=") for v in c.values if isinstance(v.value, float)
+    ]
+    beyond = any(x < least or x > most or (sign, x) in (("<", least), (">", most)) for sign, x in limits)
+    return [f"nobody's {name} lies outside {least:g} to {most:g}, as no other number can be reported"] if beyond else []
 
 
 def _even(attribute: Binned, number: int) -> str:

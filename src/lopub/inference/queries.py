@@ -190,16 +190,18 @@ def _answer(text: str, asked: Question, found: Grounds, told: Estimate) -> Answe
         low=low,
         high=high,
         standard_error=error,
-        n_reports=found.n_reports,
+        n_informative=found.n_reports,
         how=found.how,
         reason=found.reason,
         assumptions=(*asked.assumptions, *([BY_THE_RULES] if found.possible is not None and told.low == told.high else [])),
     )
 
 
-def _refused(text: str, asked: Question, reason: str, n_reports: int = 0) -> Answer:
+def _refused(text: str, asked: Question, reason: str, n_informative: int = 0) -> Answer:
     nothing = dict.fromkeys(("estimate", "low", "high", "standard_error"))
-    return Answer(question=text, **nothing, n_reports=n_reports, how="refused", reason=reason, assumptions=asked.assumptions)
+    return Answer(
+        question=text, **nothing, n_informative=n_informative, how="refused", reason=reason, assumptions=asked.assumptions
+    )
 
 
 def _cell(

@@ -117,10 +117,12 @@ class Figures:
         low, high = (Markup('<data value="{}">{}</data>').format(repr(end), self._shown(f"{100 * end:.1f}")) for end in ends)
         return Markup('<span class="whole">{}–{}&nbsp;%</span>').format(low, high)
 
-    def about(self, value: float) -> str:
-        """A number of people, with two digits, or three from a one on: no figure of its own, but a share said otherwise."""
-        unit = 10 ** max(math.floor(math.log10(max(value / 2, 1.0))) - 1, 0)
-        return self._shown(f"{round(value / unit) * unit:,}")
+    def about(self, share: float, people: int) -> str:
+        """How many people a share is: no figure of its own, but the share as it is shown, in per cent with one digit, said
+        otherwise. Whoever multiplies the two comes to the same number, as round as the last digit of the share allows."""
+        unit = 10 ** max(math.floor(math.log10(max(people / 1000, 1.0))), 0)
+        shown = round(100 * share, 1) / 100 * people
+        return self._shown(f"{round(shown / unit) * unit:,}")
 
     def apart(self, value: float) -> Markup:
         """The size of a difference of shares, in percentage points."""

@@ -1,5 +1,6 @@
-"""Means and quantiles of numeric attributes, with intervals, from their estimated marginals."""
+"""Means and quantiles of numeric attributes, with intervals: as questions give them, else from their estimated marginals."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 
 from lopub.contract.domain import Attribute, Binned, IntegerRange
 from lopub.inference.joint import INTERVAL, Probabilities
+from lopub.inference.queries import Asking
 
 QUANTILES = {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}
 ROUNDING = 1e-12
@@ -47,6 +49,19 @@ def statistics_of(attribute: Attribute, marginal: Probabilities, covariance: Pro
     if np.isinf(below[0]) or np.isinf(above[-1]):  # a mean, and a quantile in an open-ended bin, could be any number
         return [row for row in quantiles if np.isfinite([row.value, row.low, row.high]).all()]
     return [_mean(attribute.name, shares, below, above), *quantiles]
+
+
+def as_asked(rows: Iterable[Statistic], study: Asking) -> Iterator[Statistic]:
+    """The same figures as whoever asks the study for them is answered. Nothing is shrunk in these, whereas marginals may be:
+    nearer to even shares than people are, they move means with them. A row stays as it is where the study has no answer, and goes
+    where that answer's interval has no end."""
+    for row in rows:
+        level = QUANTILES.get(row.name)
+        answer = study.mean(row.attribute) if level is None else study.quantile(row.attribute, level)
+        if answer.estimate is None or answer.interval is None:
+            yield row
+        elif np.isfinite(answer.interval).all():
+            yield Statistic(row.attribute, row.name, answer.estimate, *answer.interval)
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,7 +172,7 @@ def _levels(study: Study, slot: int, names: list[str]) -> Iterator[Level]:
         for (value,), answer in study.table(name).cells.items():
             figures = _figures(answer)
             if figures is not None:
-                yield Level(slot, name, value, *figures, answer.n_reports)
+                yield Level(slot, name, value, *figures, answer.n_informative)
 
 
 def _figures(answer: Answer) -> tuple[float, float, float, float] | None:

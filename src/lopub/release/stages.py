@@ -42,7 +42,7 @@ from lopub.release.asked import AskedShare, asked_shares
 from lopub.release.findings import Dependences, findings_of
 from lopub.release.fit import FitRow, fit_rows
 from lopub.release.margins import Margins
-from lopub.release.numbers import Statistic, statistics_of
+from lopub.release.numbers import Statistic, as_asked, statistics_of
 from lopub.release.rounds import Rounds
 from lopub.release.rules import cells_of_rules, default_cap, known_edges
 from lopub.release.settings import PHI, Numbers, PublishSettings, Structure
@@ -269,7 +269,8 @@ def _statistics(study: Study, marginals: Sequence[JointDistribution]) -> Iterato
     for position, marginal in enumerate(marginals):
         attribute = marginal.attributes[0]
         if isinstance(attribute, Binned | IntegerRange):
-            yield from statistics_of(attribute, marginal.probabilities, _covariance(study, position, marginal))
+            rows = statistics_of(attribute, marginal.probabilities, _covariance(study, position, marginal))
+            yield from rows if marginal.fit.method == "given" else as_asked(rows, study)
 
 
 def _asked_shares(study: Study, marginals: Sequence[JointDistribution]) -> Iterator[AskedShare]:

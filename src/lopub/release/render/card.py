@@ -43,7 +43,7 @@ def model_card(publication: Publication) -> str:
     sections = {
         "What it is": _what(publication),
         "Questions": _questions(publication),
-        "Intended use": _use(),
+        "Intended use": _use(publication),
         "Not to be used for": _misuse(publication),
         "Privacy": _privacy(publication),
         "How it was made": _making(publication),
@@ -116,12 +116,22 @@ def _answers(wording: Wording, question: Question) -> str:
     return ", ".join(shown) + (f" … ({len(question.texts):,})" if len(question.texts) > MOST_ANSWERS else "")
 
 
-def _use() -> list[str]:
-    return [
+def _use(publication: Publication) -> list[str]:
+    good = (
         "Statistics about the crowd: frequencies of answers, how attributes depend on each other. Trying out an analysis;"
-        " teaching; software that needs data of this shape. Where a number matters, take it from `estimates/`, with its"
-        " standard error."
-    ]
+        " teaching; software that needs data of this shape."
+    )
+    asked = (
+        "Where a number matters, ask for it, with `lopub query` or in Python `lopub.open_study`: the answer has a 95 % interval,"
+        " and nothing in it is shrunk. `estimates/numbers.csv` has means and quartiles as such questions give them. Shares in"
+        " `estimates/marginals.csv` and `estimates/pairs.csv` are those that the records were drawn from. They may be shrunk,"
+        " towards even shares or towards independence, which their standard errors do not count, and so differ from answers."
+    )
+    unasked = (
+        "Where a number matters, take it from `estimates/`, with its standard error, and not from the records: the counts were"
+        " not published, so that questions are answered from the records, without an interval."
+    )
+    return [good, asked if publication.counts is not None else unasked]
 
 
 def _misuse(publication: Publication) -> list[str]:

@@ -126,6 +126,17 @@ def field_of(attribute: Attribute, *, is_drawn: bool = False) -> Field:
     }
 
 
+SHRUNK = (
+    "As the model has it, which may be shrunk: shares of one attribute towards even ones, of a pair towards independence. A"
+    " question (lopub query) is answered from the reports, unshrunk and with an interval, and may differ; quote that."
+)
+UNSHRUNK = "As a question gives it (lopub query, Study.mean, Study.quantile): from the reports, and not shrunk."
+STATED = (
+    "Only what says yes may be quoted. The other rows have contrasts, too, but are not sure enough: among so many pairs, some"
+    " look like this by chance."
+)
+
+
 def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     """Name -> title and fields of the tables of estimates."""
     names = {"enum": list(publication.names), "required": True}
@@ -134,8 +145,8 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
     values = [_text(f"value_{i}", description="Empty: no answer.") for i in (1, 2)]
     value, share = values[0] | {"name": "value"}, {"minimum": 0, "maximum": 1}
     figures = [
-        _number("probability", constraints={"required": True, **share}),
-        _number("standard_error", constraints={"minimum": 0}),
+        _number("probability", constraints={"required": True, **share}, description=SHRUNK),
+        _number("standard_error", constraints={"minimum": 0}, description="Of the noise, before anything was shrunk."),
     ]
     bounds = [_number(name, description="Of the 95 % interval.") for name in ("low", "high")]
     made = _number("synthetic", constraints=share, description="Share in the first synthetic table.")
@@ -155,13 +166,16 @@ def _estimates(publication: Publication) -> dict[str, tuple[str, list[Field]]]:
         "pairs": ("Estimated share of every pair of answers", [first, second, *values, *figures]),
         "dependence": ("How pairs of attributes depend on each other", [first, second, _text("measure"), *measured, fate]),
         "findings": ("Dependences, which of them are stated, and their contrasts", _finding_fields(first, second)),
-        "numbers": ("Means and quantiles of numeric attributes", [one, _text("statistic"), _number("value"), *bounds]),
+        "numbers": (
+            "Means and quantiles of numeric attributes",
+            [one, _text("statistic"), _number("value", description=UNSHRUNK), *bounds],
+        ),
         "fit": ("Noisy answers, observed and predicted", [first, _text("attribute_2"), _text("said"), *counts]),
     }
 
 
 def _finding_fields(first: Field, second: Field) -> list[Field]:
-    stated = _text("stated", constraints={"required": True, "enum": ["yes", "no"]})
+    stated = _text("stated", constraints={"required": True, "enum": ["yes", "no"]}, description=STATED)
     parts = [_text(f"{part}{end}") for part in ("group", "answer") for end in ("_attribute", "")]
     shares = [_number(f"{place}{end}") for place in ("within", "outside", "difference") for end in ("", "_low", "_high")]
     return [first, second, _number("gain", description="In nats."), stated, *parts, *shares]

@@ -201,6 +201,12 @@ class ReportPage:
         return any((question.n_reports or 0) < self.publication.n_reports for question in self.questions)
 
     @property
+    def covers_three(self) -> bool:
+        """Whether some reports speak of three things at once."""
+        campaign = self.publication.campaign
+        return max(campaign.view.view_sizes(len(campaign.domain))) >= 3
+
+    @property
     def has_short_names(self) -> bool:
         """Whether pictures name some questions otherwise than their headings do."""
         return any(question.text != question.title for question in self.questions)

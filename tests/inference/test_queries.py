@@ -126,6 +126,16 @@ def test_a_condition_is_known_from_all_reports_that_cover_it():
     assert 0.5 <= np.sqrt(np.mean(np.square(found))) <= 1.5
 
 
+def test_a_mean_lies_among_the_numbers_that_can_be_reported():
+    """At so much noise most collections put it beyond them."""
+    ages = Domain((IntegerRange(name="age", minimum=25, maximum=60),))
+    people = Dataset(ages, np.zeros((200, 1), dtype=np.int64))
+    noisy = make_campaign(ages, Terms(name="t"), CampaignRequest(epsilon=1))
+    found = [Study(simulate(people, noisy, seed=seed)).mean("age") for seed in range(12)]
+    assert all(25 <= value <= 60 for answer in found for value in figures(answer))
+    assert any(answer.estimate == 25 for answer in found) and any(answer.estimate > 25 for answer in found if answer.estimate)
+
+
 @pytest.mark.parametrize(("jointly", "bits"), [(True, 60), (False, 10)])
 def test_codes_that_do_not_tell_answers_apart_are_refused(jointly: bool, bits: int):
     wide = Domain(tuple(IntegerRange(name=name, minimum=0, maximum=11) for name in ("a", "b")))

@@ -53,7 +53,8 @@ class Asking(ABC):
 
     def mean(self, name: str, *, given: str | None = None) -> Answer:
         """The mean of a number among those who answered; with `given`, among those of whom that holds. A number that is known in
-        bins is taken at the middle of its bin; the interval reaches as far as numbers may lie within their bins."""
+        bins is taken at the middle of its bin; the interval reaches as far as numbers may lie within their bins.
+        A mean that noise puts beyond all numbers is given as the nearest of them, as a share below 0 is given as 0."""
         attribute = self._number(name)
         ends = _ends(attribute)
         if not np.isfinite([ends[0][0], ends[1][-1]]).all():
@@ -63,8 +64,8 @@ class Asking(ABC):
 
         def among(found: Grounds) -> Estimate:
             low, middle, high = (found.ratio(side, whole) for side in (lowest, (lowest + highest) / 2, highest))
-            bounds = max(low.low, float(ends[0][0])), min(high.high, float(ends[1][-1]))
-            return Estimate(middle.value, middle.standard_error, *bounds)
+            value, *bounds = np.clip([middle.value, low.low, high.high], ends[0][0], ends[1][-1]).tolist()
+            return Estimate(value, middle.standard_error, *bounds)
 
         answer = self._told(f"mean of {name}{_among(given)}", asked, (lowest + highest) / 2, among, whole)
         return _assuming(answer, attribute, f"{name} is in the middle of its bin, on which the interval does not rely")

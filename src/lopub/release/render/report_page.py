@@ -204,7 +204,7 @@ class ReportPage:
     def covers_three(self) -> bool:
         """Whether some reports speak of three things at once."""
         campaign = self.publication.campaign
-        return max(campaign.view.view_sizes(len(campaign.domain))) >= 3
+        return any(len(view) >= 3 for view, _ in campaign.view.typical_views(campaign.domain.sizes))
 
     @property
     def has_short_names(self) -> bool:

@@ -65,7 +65,7 @@ def test_a_source_without_a_question_is_told_what_is_missing():
 def test_a_number_that_nobody_can_report_is_told():
     printed = done(lopub("query", "publication", "age > 100")).stdout
     assert re.search(r"assumes that nobody's age lies outside 25 to \d+, as no other number can be reported", printed)
-    assert open_study("publication").probability("age > 40").assumptions == ()
+    assert not any("outside" in each for each in open_study("publication").probability("age > 40").assumptions)
 
 
 def test_a_table_is_printed_with_its_cells():

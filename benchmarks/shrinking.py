@@ -84,7 +84,7 @@ def row(name: str, flip: str, k: int, means: dict[str, float], n: int, seconds: 
 
 
 def main(names: list[str], *, ours: bool, rest: bool) -> None:
-    kept = list(csv.reader(RESULTS.open()))[1:] if RESULTS.exists() else []
+    kept = read()
     others: dict[Key, list[str]] = {(line[0], line[1], line[2]): line for line in kept} if ours else {}
     with ProcessPoolExecutor(mp_context=get_context("spawn"), initializer=threadpool_limits, initargs=(1,)) as pool:
         for name in names or TABLES:
@@ -97,11 +97,15 @@ def main(names: list[str], *, ours: bool, rest: bool) -> None:
             flips = [flip for flip in FLIPS if (name, flip) not in known]
             for line in rows(name, flips, data_directory(None), others, pool):
                 print(*line, flush=True)
-                kept = [*(old for old in kept if old[:3] != line[:3]), line]
+                kept = [*(old for old in read() if old[:3] != line[:3]), line]  # another run may have added its own
                 write(kept)
     ratios = [float(line[HEAD.index("ratio")]) for line in kept]
     above = sum(ratio > 1.1 for ratio in ratios)
     print(f"mean ratio {np.mean(ratios):.3f}, largest {max(ratios):.3f}, {above} of {len(ratios)} above 1.1")
+
+
+def read() -> list[list[str]]:
+    return list(csv.reader(RESULTS.open()))[1:] if RESULTS.exists() else []
 
 
 def write(lines: list[list[str]]) -> None:

@@ -78,16 +78,20 @@ class Experience:
         if not self._weights:
             pairs = taught_pairs(self.basis)
             self._taught.update(zip(pairs, each(self._tried, pairs), strict=True))
-            self._weights.append(learned([self._taught[pair].raked for pair in pairs]))
+            self._weights.append(learned([gains.raked for gains in self._taught.values()]))
 
     def shrunk(self, clique: Clique) -> ShrunkFit:
         """The average joint of a clique, raked to the one-way marginals."""
         self.learn()
-        gains = self._taught.get((clique[0], clique[1])) if len(clique) == 2 else None
-        gains = gains or self._tried(clique)
-        weights = weights_of(gains, self._weights[0])
+        own = self._taught.get((clique[0], clique[1])) if len(clique) == 2 else None
+        gains = own or self._tried(clique)
+        weights = weights_of(gains, self._weights[0] if own is None else self._others(own))
         fit = averaged(self._evidence(clique), self.basis.independent(clique), self._marginals(clique), weights)
         return ShrunkFit(fit.joint, float(gains.plain.max()), STRENGTHS[int(weights.argmax())], fit)
+
+    def _others(self, own: Gains) -> Probabilities:
+        """What all other pairs teach: what a pair says counts once, and a lucky one does not vouch for itself."""
+        return learned([gains.raked for gains in self._taught.values() if gains is not own])
 
     def _tried(self, clique: Clique) -> Gains:
         return held_out_gains(self._evidence(clique), self.basis.independent(clique), self._marginals(clique))
@@ -143,10 +147,11 @@ def learned(gains: Sequence[Probabilities]) -> Probabilities:
     weights = 0.5 ** np.arange(len(STRENGTHS))
     weights /= weights.sum()
     doubt = DOUBT * weights
-    likelihoods = [_likelihoods(own) for own in gains]
-    for _ in range(ROUNDS if likelihoods else 0):
-        shares = [weights * own / (weights * own).sum() for own in likelihoods]
-        weights = (np.sum(shares, axis=0) + doubt) / (len(shares) + DOUBT)
+    likelihoods = np.array([_likelihoods(own) for own in gains]).reshape(-1, len(STRENGTHS))
+    for _ in range(ROUNDS if gains else 0):
+        shares = weights * likelihoods
+        shares /= shares.sum(axis=1, keepdims=True)
+        weights = (shares.sum(axis=0) + doubt) / (len(gains) + DOUBT)
     return np.asarray(weights, dtype=np.float64)
 
 

@@ -302,6 +302,31 @@ def test_made_up_people_answer_once_however_often_the_job_is_taken_up(store: Rep
         answer(task, tmp_path)
 
 
+@pytest.mark.parametrize("rounds", [False, True])
+@pytest.mark.parametrize("made_up", ["", "answered", "chosen"])
+def test_a_publication_of_made_up_people_says_that_it_is_a_rehearsal(rounds, made_up, tmp_path: Path):
+    """Forbids to take the database's word: it keeps reports, and not where they come from."""
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    store = store_at(database)
+    schedule = Schedule.in_rounds(day_of(store.today()) - timedelta(days=25), Repeat(every_days=20, rounds=2, take_part=2))
+    terms = Terms(name="whose", min_reports=20, schedule=schedule if rounds else None)
+    campaign = make_campaign(CAMPAIGN.domain, terms, CampaignRequest(epsilon=4))
+    entry, _ = open_campaign(store, campaign)
+    answers = Dataset(campaign.domain, np.array([[1, 2]] * 30, dtype=np.int32))
+    for slot in schedule.slots[:2] if rounds else (entry.clock(),):
+        store.write([Submission(entry.number, _rows(simulate(answers, campaign, seed=slot, slot=slot), entry.number))])
+    if made_up == "answered":
+        ask(store, "answer", campaign.id, {"people": 30, "seed": 1})
+    close_campaign(store, campaign.id)
+    choices = {"simulated": True} if made_up == "chosen" else {}
+    publish(Task(store=store, address=database, home=tmp_path, subject=campaign.id, choices=choices, progress=silent), tmp_path)
+    page = (tmp_path / "publication" / "report.html").read_text()
+    mark = json.loads((tmp_path / "publication" / ("rounds.json" if rounds else "manifest.json")).read_text())
+    assert (mark if rounds else mark["reports"])["simulated"] is bool(made_up)
+    assert ("ehearsal" in page) is bool(made_up)
+    store.close()
+
+
 def test_what_cannot_be_done_fails_with_its_sentence(store: ReportStore, database: str, tmp_path: Path):
     open_campaign(store, CAMPAIGN)
     with working(database, tmp_path / "files"):

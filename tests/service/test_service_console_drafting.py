@@ -432,7 +432,7 @@ def test_a_demo_has_a_campaign_in_every_state(tmp_path: Path, monkeypatch: pytes
     assert states == {"alumni": "open", "last-year": "closed", "next-month": "planned"}
     assert len(all_drafts(store)) == 1
     (job,) = jobs_of(store)
-    assert (job.kind, job.state) == ("publish", State.WAITING)
+    assert (job.kind, job.state, job.choices) == ("publish", State.WAITING, {"simulated": True})
     (entry,) = (one for one in all_campaigns(store) if one.campaign.terms.name == "alumni")
     assert len(tally(store, entry).slots) == demo.DAYS
     store.close()

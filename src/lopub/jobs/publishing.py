@@ -3,13 +3,14 @@
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts
 from lopub.collection.engines import LocalEngine, count_source
+from lopub.collection.origin import Origin
 from lopub.errors import DomainError
 from lopub.forecast.alarms import COVERAGE, MADE, NO_REPORTS, alarms_of
 from lopub.inference.joint import JointDistribution
@@ -19,8 +20,11 @@ from lopub.release import Publication, PublishSettings, publish_rounds, publishe
 from lopub.release.rounds import Rounds, rounds_beside
 from lopub.release.stages import counts_suffice
 from lopub.service.console.alarming import PREFIX_BYTES, looked_at, range_at
+from lopub.service.queue import jobs_of
 from lopub.service.reading import batch_of
 from lopub.service.source import StoreSource
+
+Data = TypeVar("Data", ReportBatch, Counts)
 
 
 def publish(task: Task, part: Path) -> dict[str, Any]:
@@ -28,17 +32,18 @@ def publish(task: Task, part: Path) -> dict[str, Any]:
     round that is over, as any other campaign."""
     choices = dict(task.choices)
     slot, margins = choices.pop("round", None), _margins(choices.pop("margins", ""), task, part)
+    origin = Origin(is_simulated=bool(choices.pop("simulated", False)) or _are_made_up(task))
     entry = task.entry
     if not entry.is_final(slot):
         raise DomainError("close the campaign first: what comes in later would not be in the publication")
     directory = part / "publication"
     settings = PublishSettings(**choices)
     if entry.campaign.terms.repeat is not None and slot is None:
-        rounds = publish_rounds(batch_of(task.store, entry))
+        rounds = publish_rounds(_marked(batch_of(task.store, entry), origin))
         rounds.save(directory, language=settings.language)
         outcome = {"n_reports": sum(rounds.n_reports.values()), "n_rounds": len(rounds.n_reports)}
     else:
-        reports, rounds_too = _reports(task, settings, slot)
+        reports, rounds_too = _reports(task, settings, slot, origin)
         publication = published(reports, settings, progress=task.progress, margins=margins)
         if isinstance(reports, Counts):
             publication = _looked_through(publication, reports, task)
@@ -48,6 +53,16 @@ def publish(task: Task, part: Path) -> dict[str, Any]:
     task.progress("packing the archive", 0, None)
     write_archive(directory, part / "publication.zip")
     return outcome
+
+
+def _are_made_up(task: Task) -> bool:
+    """Whether made-up people were let answer the campaign: a database of reports does not tell, but its jobs do."""
+    return bool(jobs_of(task.store, task.subject, kind="answer", most=1))
+
+
+def _marked(data: Data, origin: Origin) -> Data:
+    """The same reports, or counts, with what is known of where they come from."""
+    return replace(data, origin=data.origin + origin)
 
 
 def _looked_through(publication: Publication, counts: Counts, task: Task) -> Publication:
@@ -85,15 +100,17 @@ def _margins(text: str, task: Task, part: Path) -> list[JointDistribution]:
         path.unlink(missing_ok=True)
 
 
-def _reports(task: Task, settings: PublishSettings, slot: int | None) -> tuple[ReportBatch | Counts, Rounds | None]:
+def _reports(
+    task: Task, settings: PublishSettings, slot: int | None, origin: Origin
+) -> tuple[ReportBatch | Counts, Rounds | None]:
     """The reports of the campaign; their counts where these suffice, so that reports are never held all at once. Of one round,
     its reports, and all rounds beside it."""
     campaign = task.entry.campaign
     if slot is None and counts_suffice(campaign, settings):
         source = StoreSource(task.address, campaign)
-        return count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress), None
+        return _marked(count_source(source, LocalEngine(), trusted_distinct=True, progress=task.progress), origin), None
     task.progress("reading reports", 0, None)
-    every = batch_of(task.store, task.entry)
+    every = _marked(batch_of(task.store, task.entry), origin)
     if slot is None:
         return every, None
     own = every.of_round(slot)

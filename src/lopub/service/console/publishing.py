@@ -48,6 +48,7 @@ def show_publish(desk: Desk, visit: Visit) -> Answer:
         languages=(terms.language, *terms.translations),
         rounds=rounds_to_publish(desk, entry),
         is_published=last_publication(desk, entry) is not None,
+        is_demo=desk.is_demo,
     )
 
 
@@ -67,7 +68,7 @@ def start_publish(desk: Desk, visit: Visit) -> Answer:
         tally(desk.store, entry)
         settings = _settings(visit)
         PublishSettings(**settings)  # checks itself
-        chosen |= settings | _margin(visit)
+        chosen |= settings | _margin(visit) | ({"simulated": True} if desk.is_demo else {})
     except TooFewReports:
         return refused(visit, "there are not enough reports yet to publish anything", back=back)
     except LopubError as error:

@@ -16,7 +16,8 @@ import pytest
 
 import heavy
 from lopub.contract.budget import UNIT
-from lopub.contract.campaign import LONGEST_FILE, MOST_OPENED, Campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.canonical import LONGEST_FILE, MOST_OPENED
 from lopub.contract.domain import Boolean, Categorical, Domain, IntegerRange
 from lopub.contract.mechanism import Bloom
 from lopub.contract.terms import Terms, Translation

@@ -10,7 +10,8 @@ import pytest
 from lopub.cli import app
 from lopub.cli.campaign import described, summary_of
 from lopub.cli.question_table import fields_of
-from lopub.contract.campaign import LONGEST_FILE, Campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.canonical import LONGEST_FILE
 from lopub.contract.domain import Boolean, Categorical, Domain, IntegerRange
 from lopub.contract.terms import Terms
 from lopub.contract.view import AllAttributes, Fill, Sample

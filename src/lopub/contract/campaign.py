@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any, Self
 
 from lopub.contract.budget import decimal_up, float_up, times_up
-from lopub.contract.canonical import Json, Members, canonical_bytes, parse_canonical
+from lopub.contract.canonical import (
+    LONGEST_FILE,
+    SPELT_ANEW,
+    Json,
+    Members,
+    canonical_bytes,
+    check_spelling,
+    parse_canonical,
+    within_limits,
+)
 from lopub.contract.domain import Clique, Domain
 from lopub.contract.fields import domain_from_json
 from lopub.contract.mechanism import Block, Channel, Mechanism, mechanism_from_json
@@ -34,11 +43,6 @@ HEADER_BYTES = 1 + 8 + 16 + 4
 """Version, campaign, report id, slot."""
 FEWEST_ALIKE = 100
 """Devices that are expected to share a view for good, in every round that can be published: a view of one's own is a name."""
-LONGEST_FILE = 4 * 2**20
-"""Bytes of a campaign."""
-MOST_OPENED = 2**18
-"""Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
-_ANEW = "{} spells something as LoPub would not write it; `lopub campaign make` writes it anew"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,7 +280,7 @@ class Campaign:
     @cached_property
     def canonical_bytes(self) -> bytes:
         """The only bytes that stand for this campaign; refuses a campaign that nobody could load again."""
-        return _within_limits(canonical_bytes(self.to_json()))
+        return within_limits(canonical_bytes(self.to_json()))
 
     @cached_property
     def id(self) -> str:
@@ -314,12 +318,12 @@ class Campaign:
                 raise CampaignError(f"this is not campaign {expected_id[:16]}…: {other}")
         try:
             with refusing(CampaignRefusal.SIZE):
-                _within_limits(data)
+                within_limits(data)
             campaign = cls._from_json(parse_canonical(data))
         except DomainError as error:
             raise _refused(str(error), error.reason) from None
         if campaign.canonical_bytes != data:  # its parts were compared before
-            raise _refused(_ANEW.format("the campaign"), CampaignRefusal.CANONICAL)
+            raise _refused(SPELT_ANEW.format("the campaign"), CampaignRefusal.CANONICAL)
         return campaign
 
     @classmethod
@@ -330,7 +334,7 @@ class Campaign:
                 raise CampaignError(f"format must be {PLAIN_FORMAT} or {FORMAT}, got {number}; a newer LoPub may read it")
         with refusing(CampaignRefusal.SCHEMA):
             domain = domain_from_json(members.members("schema"))
-            _check_spelling(domain.to_json(), value["schema"], "schema")
+            check_spelling(domain.to_json(), value["schema"], "schema")
         with refusing(CampaignRefusal.FORMAT):
             if number != (needed := format_of(domain, repeats(value))):
                 raise CampaignError(f"format must be {needed} for these questions, got {number}")
@@ -342,16 +346,16 @@ class Campaign:
                 raise CampaignError(f"{privacy.path('randomize')} must be jointly or separately")
             rule = view_from_json(privacy.members("view"), domain)
             privacy.done()
-            _check_spelling(rule.to_json(), value["privacy"]["view"], "privacy.view")
+            check_spelling(rule.to_json(), value["privacy"]["view"], "privacy.view")
         with refusing(CampaignRefusal.MECHANISM):
             mechanism = mechanism_from_json(members.members("mechanism"))
-            _check_spelling(mechanism.to_json(), value["mechanism"], "mechanism")
+            check_spelling(mechanism.to_json(), value["mechanism"], "mechanism")
         names = {field.name for field in fields(Terms)}
         with refusing(CampaignRefusal.MEMBER):
             members.only(names)
         with refusing(CampaignRefusal.TERMS):
             terms = terms_from_json(members)
-            _check_spelling(terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign")
+            check_spelling(terms.to_json(), {key: value[key] for key in names & set(value)}, "the campaign")
         campaign = cls(domain=domain, mechanism=mechanism, view=rule, jointly=randomize == "jointly", terms=terms)
         with refusing(CampaignRefusal.CLAIM):
             if claim != (derived := decimal_up(campaign.loss)):
@@ -385,12 +389,6 @@ class Campaign:
         write_whole(Path(path), self.canonical_bytes, force=force)
 
 
-def _check_spelling(written: Json, given: Json, what: str) -> None:
-    """Refuse what a draft may have and a campaign may not: a member that should be left out, or another spelling."""
-    if given != written:
-        raise CampaignError(_ANEW.format(what))
-
-
 def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
     (error := CampaignError(message)).reason = reason
     return error
@@ -399,13 +397,3 @@ def _refused(message: str, reason: CampaignRefusal | None) -> CampaignError:
 def format_of(domain: Domain, repeats: bool) -> int:
     """The lowest format that can carry these questions, asked once or again and again."""
     return PLAIN_FORMAT if domain.is_plain and not repeats else FORMAT
-
-
-def _within_limits(data: bytes) -> bytes:
-    """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
-    if len(data) > LONGEST_FILE:
-        raise CampaignError(f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}")
-    opened = data.count(b"{") + data.count(b"[")
-    if opened > MOST_OPENED:
-        raise CampaignError(f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}")
-    return data

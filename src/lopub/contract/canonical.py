@@ -16,6 +16,11 @@ from lopub.contract.texts import are_normalized, check_characters, normalize
 from lopub.errors import CampaignError, CampaignRefusal, DomainError, refusing
 from lopub.files import members_once
 
+LONGEST_FILE = 4 * 2**20
+"""Bytes of a campaign."""
+MOST_OPENED = 2**18
+"""Signs `{` and `[` in a campaign, its texts included: a reader builds at most so many lists and objects."""
+SPELT_ANEW = "{} spells something as LoPub would not write it; `lopub campaign make` writes it anew"
 LARGEST_INTEGER = 2**53 - 1
 DEEPEST = 16
 LONGEST_DECIMAL = 1000
@@ -249,3 +254,19 @@ def integer_at(value: Json, where: str) -> int:
 def without_defaults(members: Mapping[str, Json], defaults: Mapping[str, Json]) -> dict[str, Json]:
     """The members that differ from their default: a campaign writes nothing that goes without saying."""
     return {key: value for key, value in members.items() if key not in defaults or defaults[key] != value}
+
+
+def within_limits(data: bytes) -> bytes:
+    """The same bytes; refuses more of them, or more lists and objects in them, than a campaign may have."""
+    if len(data) > LONGEST_FILE:
+        raise CampaignError(f"a campaign may have at most {LONGEST_FILE:,} bytes, got {len(data):,}")
+    opened = data.count(b"{") + data.count(b"[")
+    if opened > MOST_OPENED:
+        raise CampaignError(f"a campaign may have at most {MOST_OPENED:,} of the signs {{ and [, got {opened:,}")
+    return data
+
+
+def check_spelling(written: Json, given: Json, what: str) -> None:
+    """Refuse what a draft may have and a campaign may not: a member that should be left out, or another spelling."""
+    if given != written:
+        raise CampaignError(SPELT_ANEW.format(what))

@@ -23,7 +23,8 @@ from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from lopub.contract.campaign import LONGEST_FILE, Campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.canonical import LONGEST_FILE
 from lopub.contract.randomness import Randomness
 from lopub.contract.report import FRAMED_TYPE, JSON_TYPE, base64url, framed
 from lopub.errors import CampaignError, CollectorError, DomainError, Reason, ReportRejected, TryLater, checks_options

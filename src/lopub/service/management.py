@@ -11,7 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from lopub import __version__
-from lopub.contract.campaign import LONGEST_FILE, Campaign
+from lopub.contract.campaign import Campaign
+from lopub.contract.canonical import LONGEST_FILE
 from lopub.contract.report import ID_BYTES, JSON_TYPE, base64url
 from lopub.errors import CampaignClosed
 from lopub.service.bodies import body_of, media_type_of

@@ -1,6 +1,7 @@
 """Is the default ever beaten? `python benchmarks/shrinking.py [--ours | --rest] [TABLE ...]`: `shrunk` beside the best of em,
 lasso, hybrid and product. Writes shrinking.csv in benchmarks/results, row by row. --ours: what the others have in that file is
 kept, and `shrunk` alone is run on the same sets. --rest: only rows that the file lacks, to go on with a run that was stopped.
+The table of docs/estimation.md is printed at the end.
 
 The paper's reports (Bloom filters of every attribute, its sample of each table), random sets of k attributes, the mean over all
 sets of a cell, the same for all methods. ratio: shrunk over the best of the others; seconds: CPU time of one set by shrunk. Sets
@@ -25,6 +26,7 @@ from lopub.inference.joint import avd
 from lopub.reproduce.crowds import paper_study, table_of
 from lopub.reproduce.estimation import names_of, true_joint
 from lopub.reproduce.extent import TABLES
+from lopub.reproduce.figures import TITLES
 
 FLIPS = ("0.1", "0.3", "0.5", "0.7", "0.9")
 DIMENSIONS = (2, 3, 5)
@@ -99,9 +101,22 @@ def main(names: list[str], *, ours: bool, rest: bool) -> None:
                 print(*line, flush=True)
                 kept = [*(old for old in read() if old[:3] != line[:3]), line]  # another run may have added its own
                 write(kept)
+    print(table(kept))
     ratios = [float(line[HEAD.index("ratio")]) for line in kept]
     above = sum(ratio > 1.1 for ratio in ratios)
     print(f"mean ratio {np.mean(ratios):.3f}, largest {max(ratios):.3f}, {above} of {len(ratios)} above 1.1")
+
+
+def table(lines: list[list[str]]) -> str:
+    """In Markdown: by table and k down, by f across, our error, who is best of the others, and the ratio."""
+    found = {(line[0], line[1], line[2]): dict(zip(HEAD, line, strict=True)) for line in lines}
+    told = [f"| table, k | f = {' | '.join(FLIPS)} |", f"|---{'|---' * len(FLIPS)}|"]
+    for name in TABLES:
+        for k in DIMENSIONS:
+            own = [found.get((name, flip, str(k))) for flip in FLIPS]
+            cells = [f"{cell['shrunk']} (`{cell['best']}`, {float(cell['ratio']):.2f})" if cell else "not run" for cell in own]
+            told.append(f"| {TITLES[name]}, {k} | {' | '.join(cells)} |")
+    return "\n".join(told)
 
 
 def read() -> list[list[str]]:

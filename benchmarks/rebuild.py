@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -69,13 +70,13 @@ def pairs(**wish: Any) -> Task:
     return lambda: lopub.estimate_pairs(batch)
 
 
-def some_pairs(**wish: Any) -> Task:
+def some_pairs(method: str, **wish: Any) -> Task:
     """Of three attributes."""
     import lopub
 
     batch = batch_of(**wish)
     names = batch.campaign.domain.names[1:4]
-    return lambda: lopub.estimate_pairs(batch, names)
+    return lambda: lopub.estimate_pairs(batch, names, method=method)
 
 
 def counting(**wish: Any) -> Task:
@@ -140,7 +141,8 @@ TASKS: dict[str, tuple[Callable[..., Task], dict[str, Any]]] = {
     "count Adult, bloom, f 0.5": (counting, {"flip_probability": "0.5"}),
     "all Adult pairs, direct, epsilon 8": (pairs, {"epsilon": 8}),
     "all Adult pairs, subset, epsilon 4": (pairs, {"epsilon": 4}),
-    "three Adult pairs, bloom, f 0.5": (some_pairs, {"flip_probability": "0.5"}),
+    "three Adult pairs by em, bloom, f 0.5": (partial(some_pairs, "em"), {"flip_probability": "0.5"}),
+    "three Adult pairs by shrunk, bloom, f 0.5": (partial(some_pairs, "shrunk"), {"flip_probability": "0.5"}),
     "publish Adult, direct, epsilon 8": (publishing, {"epsilon": 8}),
 }
 

@@ -1,4 +1,5 @@
-"""The NumPy half of each mechanism, one file each: what many reports look like, what is counted of them, what the counts say."""
+"""The NumPy half of each mechanism, one file each: many reports at once, simulated and checked; what is counted of them; what the
+counts say. The half that randomizes one record, with its exact law, is `contract/mechanism`."""
 
 from lopub.laws.base import ANSWERS, ATTRIBUTE_BITS, VIEW_BITS, Answers, Bulk, bulk_of
 from lopub.laws.bloom import BloomBulk

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from commands import all_commands, options_of
@@ -209,6 +210,21 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path):
         path = target[0] or target[1]
         if re.match(r"\w+:", path) is None and page.parent != ROOT / "examples" / "script-tag" and "lopub.js" not in path:
             assert (page.parent / path).exists(), f"{name_of(page)} points to {path}"
+
+
+WITHOUT_TLS = {"fimi.uantwerpen.be"}
+"""Hosts of others that have no certificate; what comes from there is known by its SHA-256."""
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_every_link_to_another_host_is_well_formed(page: Path):
+    """It cannot be fetched here; that it is spelt like one can be seen."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((\w+://[^)\s]*)\)", text):
+        parts = urlsplit(link)
+        assert parts.scheme == "https" or parts.hostname in WITHOUT_TLS, f"{name_of(page)}: {link}"
+        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc) and link[-1] not in ".,;:", f"{name_of(page)}: {link}"
+        assert re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path) or parts.hostname != "arxiv.org", f"{name_of(page)}: {link}"
 
 
 @pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, SHOWN, BEGIN])

@@ -39,6 +39,8 @@ KINDS = (
 )
 ABOUT_ANOTHER_LANGUAGE = {"browser.md"}
 PYTHON_PAGES = [page for page in (ROOT / "docs").rglob("*.md") if page.name not in ABOUT_ANOTHER_LANGUAGE]
+ALWAYS_OF_THEIR_CLASS = {"campaign", "client", "publication", "report", "study"}
+"""Variables that pages use for one thing only."""
 FOUND = "#search-results li a[href*='taking-part']"
 needs_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver")
 
@@ -128,12 +130,14 @@ def test_the_reference_shows_what_pages_use_of_a_class_and_nothing_internal(site
 
 
 def members_used(page: Path) -> set[str]:
-    """Methods and properties of public classes that a page names, as in `Study.estimate`; a field is in its class's signature."""
-    named = re.findall(r"(?<![\w./-])([A-Z]\w+)\.([a-z]\w+)\b", page.read_text(encoding="utf-8"))
+    """Methods and properties of public classes that a page names, as in `Study.estimate` or `study.mean`; a field is in its
+    class's signature."""
+    named = re.findall(r"(?<![\w./-])(\w+)\.([a-z]\w+)\b", page.read_text(encoding="utf-8"))
     kinds = (property, classmethod, staticmethod, FunctionType)
+    classes = [(name.capitalize() if name in ALWAYS_OF_THEIR_CLASS else name, member) for name, member in named]
     return {
         f"{name}.{member}"
-        for name, member in named
+        for name, member in classes
         if name in lopub.__all__ and isinstance(inspect.getattr_static(getattr(lopub, name), member, None), kinds)
     }
 

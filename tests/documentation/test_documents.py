@@ -16,6 +16,7 @@ from documents import ROOT, Block, blocks_of, commands_of, fits, run
 from markdown_it import MarkdownIt
 
 sys.path.insert(0, str(ROOT / "docs"))
+import make_cli
 import make_pictures
 
 import lopub
@@ -247,6 +248,10 @@ def test_a_command_that_does_not_exist_is_noticed():
         check_command(["republish"], "", "page")
     with pytest.raises(AssertionError, match="--loud"):
         check_command(["publish", "campaign"], " --loud", "page")
+
+
+def test_the_page_of_the_command_line_is_what_the_program_says():
+    assert make_cli.PAGE.read_text(encoding="utf-8") == make_cli.page(), "run python docs/make_cli.py"
 
 
 def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path):

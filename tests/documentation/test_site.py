@@ -1,6 +1,7 @@
 """The documentation site: it builds without a warning, is light, asks no other host for anything, and can be read on a phone."""
 
 import fcntl
+import inspect
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -32,8 +34,13 @@ KINDS = (
     "cli",  # lists of options
     "glossary",  # definitions
     "reference/python-device",  # signatures
+    "explanation/mechanisms",  # equations in a wide table
     "search",
 )
+ABOUT_ANOTHER_LANGUAGE = {"browser.md"}
+PYTHON_PAGES = [page for page in (ROOT / "docs").rglob("*.md") if page.name not in ABOUT_ANOTHER_LANGUAGE]
+ALWAYS_OF_THEIR_CLASS = {"campaign", "client", "publication", "report", "study"}
+"""Variables that pages use for one thing only."""
 FOUND = "#search-results li a[href*='taking-part']"
 needs_browser = pytest.mark.skipif(CHROMIUM is None or DRIVER is None, reason="needs Chromium and ChromeDriver")
 
@@ -111,6 +118,28 @@ def test_every_public_name_is_described_once(site: Path):
     text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html"))
     described = re.findall(r'<dt class="sig sig-object py" id="(\w+)"', text)
     assert sorted(described) == sorted(set(lopub.__all__) - {"__version__"})
+
+
+def test_the_reference_shows_what_pages_use_of_a_class_and_nothing_internal(site: Path):
+    text = "".join(page.read_text(encoding="utf-8") for page in (site / "reference").glob("python-*.html"))
+    described = set(re.findall(r'<dt class="sig sig-object py" id="(\w+\.\w+)"', text))
+    used = {name for page in PYTHON_PAGES for name in members_used(page)}
+    assert used - described == set() and len(used) > 20
+    assert {"Study.estimate", "Estimator.__call__"} <= described
+    assert not described & {"Study.gain_bounds", "Study.single_counts", "ReportBatch.folds", "Sample.n_tried"}
+
+
+def members_used(page: Path) -> set[str]:
+    """Methods and properties of public classes that a page names, as in `Study.estimate` or `study.mean`; a field is in its
+    class's signature."""
+    named = re.findall(r"(?<![\w./-])(\w+)\.([a-z]\w+)\b", page.read_text(encoding="utf-8"))
+    kinds = (property, classmethod, staticmethod, FunctionType)
+    classes = [(name.capitalize() if name in ALWAYS_OF_THEIR_CLASS else name, member) for name, member in named]
+    return {
+        f"{name}.{member}"
+        for name, member in classes
+        if name in lopub.__all__ and isinstance(inspect.getattr_static(getattr(lopub, name), member, None), kinds)
+    }
 
 
 def test_the_navigation_is_in_five_parts(site: Path):

@@ -236,7 +236,7 @@ def test_hybrid_takes_the_papers_stop() -> None:
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("method", ["lasso", "hybrid"])
 def test_a_campaign_without_bits_of_single_attributes_is_refused(name: str, method: str) -> None:
-    words = rf"^method {method} regresses bits of separately randomized attributes; use moments$"
+    words = rf"^method {method} regresses bits of separately randomized attributes, as bloom sends them; use moments$"
     with pytest.raises(DomainError, match=words):
         estimate(batch_of(name, 200), ("a0", "a1"), method)
 

@@ -52,7 +52,7 @@ def reproduce(
     ] = None,
     tables: Tables = None,
     output: Annotated[Path, typer.Option(*OUTPUT, metavar="DIR", help="Where to write the page.")] = Path("reproduction"),
-    quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in about two minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A small part of everything, in a few minutes.")] = False,
     page_only: PageOnly = False,
     workers: Annotated[
         int | None,

@@ -36,7 +36,7 @@ def lasso_joint(counts: Counts, clique: Clique, alpha: float | None = None, *, m
     from sklearn.linear_model import Lasso
 
     if not isinstance(form_of(counts.campaign), AttributeBits):
-        raise DomainError(f"method {method} regresses bits of separately randomized attributes; use moments")
+        raise DomainError(f"method {method} regresses bits of separately randomized attributes, as bloom sends them; use moments")
     shape = tuple(counts.campaign.domain.sizes[position] for position in clique)
     sides = [debiased_bits(counts, position) for position in clique]
     debiased = np.concatenate([share for share, _ in sides])

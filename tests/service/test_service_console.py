@@ -349,6 +349,38 @@ def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Con
         assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
 
 
+def test_a_plan_is_kept_by_whichever_way_one_goes_on(console: Console):
+    """Only the main button kept it once: whoever went on by the steps above opened a campaign for other people."""
+    address = begun(console)
+    ways = {"write": "", "preview": "/preview", "save": "/plan", "": "/plan"}
+    for n, (button, place) in enumerate(ways.items(), start=700):
+        answer = console.do(f"{address}/plan", {"people": str(n), "epsilon": "2.5", "do": button})
+        assert answer.headers["location"] == f"{address}{place}"
+        assert f'name="people" value="{n}"' in console.get(f"{address}/plan")
+        assert f'value="{n}">{n}</data>' in console.get(f"{address}/preview")
+    plan = console.get(f"{address}/plan")
+    assert all(f'<button form="plan" name="do" value="{step}">' in plan for step in ("write", "preview"))
+    assert all(f'<button form="draft" name="do" value="{step}">' in console.get(address) for step in ("plan", "preview"))
+
+
+def test_a_plan_is_kept_as_it_is_moved(console: Console, reader: Console):
+    address = begun(console)
+    form = {"csrf": console.csrf(), "scale": "4.3", "epsilon": "2"}
+    moved = console.post(f"{address}/plan", form, HX_Request="true")
+    assert (moved.status, moved.headers["hx-trigger"]) == (200, "planned")
+    assert 'id="people" name="people" value="20000"' in moved.body.decode()
+    assert 'name="people" value="20000"' in console.get(f"{address}/plan")
+    seen = reader.get(f"{address}/plan?people=5&epsilon=2")  # who may only read keeps nothing, and is shown no button for it
+    assert 'name="people" value="5"' in seen and "hx-post" not in seen and "button form=" not in seen
+    assert 'name="people" value="20000"' in reader.get(f"{address}/plan")
+
+
+def test_advice_is_about_the_people_on_the_page(console: Console):
+    address = begun(console)
+    few, many = (console.get(f"{address}/advice?people={n}&epsilon=2", HX_Request="true") for n in (500, 50_000))
+    assert few != many and all("planned from:body" in text for text in (few, many))
+
+
 def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
     address = begun(console)
     plain, weak = (console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9))

@@ -156,9 +156,7 @@ def save_draft(desk: Desk, visit: Visit) -> Answer:
         desk.changes.did(kept.id, before, new.version)
     if visit.is_part:
         return _shown(desk, visit, new, "remarks.html", was=old)
-    if action == "plan":
-        return to(f"/console/drafts/{kept.id}/plan")
-    return to(f"/console/drafts/{kept.id}{'' if place is None else f'#q{place}'}")
+    return to(drafting.step_of(kept.id, action, here="write") + ("" if place is None else f"#q{place}"))
 
 
 def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:

@@ -21,6 +21,7 @@ import people
 from consoles import Console, begun, opened, running_console, send
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation.clients import simulate
+from lopub.contract.schedule import day_of
 from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign
@@ -379,6 +380,50 @@ def test_advice_is_about_the_people_on_the_page(console: Console):
     address = begun(console)
     few, many = (console.get(f"{address}/advice?people={n}&epsilon=2", HX_Request="true") for n in (500, 50_000))
     assert few != many and all("planned from:body" in text for text in (few, many))
+
+
+def test_each_option_of_a_list_has_a_forecast(console: Console):
+    fields = [
+        {"name": "reads", "type": "list", "question": "What do you read?", "categories": ["books", "papers"]},
+        {"name": "owns", "type": "boolean", "question": "A car?"},
+    ]
+    plan = console.get(f"{begun(console, {'name': 'reads', 'schema': {'fields': fields}})}/plan?people=1000&epsilon=2")
+    for asked in ("What do you read?: books", "What do you read?: papers", "A car?"):
+        assert re.search(rf'<th scope="row">{re.escape(asked)}</th><td class="n"><data value="0\.\d+">', plan), asked
+
+
+def test_a_language_that_the_page_does_not_speak_gets_advice_beside_its_field(console: Console):
+    draft = {
+        "name": "tongues",
+        "language": "fr",
+        "translations": {"it": {}},
+        "schema": {"fields": [{"name": "a", "type": "boolean"}]},
+    }
+    page = console.get(begun(console, draft))
+    for place, tag in {"language": "fr", "translations": "it"}.items():
+        box = re.search(rf'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
+        assert box and f"in English and German only; who reads {tag} sees your texts in {tag}" in box[1]
+
+
+def test_a_draft_is_taken_along_as_a_file(console: Console):
+    address = begun(console, {"name": "along", "schema": {"fields": [{"name": "a", "type": "boolean"}]}})
+    answer = console.ask("GET", f"{address}/file")
+    assert answer.headers["content-disposition"] == 'attachment; filename="along.json"'
+    assert json.loads(answer.body)["schema"]["fields"][0]["name"] == "a"
+    hostile = begun(console, {"name": 'x"/../y', "schema": {"fields": []}})
+    assert 'filename="draft.json"' in console.ask("GET", f"{hostile}/file").headers["content-disposition"]
+
+
+def test_delete_counts_the_days_that_people_were_promised(console: Console):
+    """Reports go at the end of the last of so many whole days after that of the close; one more was counted once."""
+    draft = {"name": "kept", "min_reports": 1, "retention_days": 90, "schema": {"fields": [{"name": "a", "type": "boolean"}]}}
+    address = opened(console, draft)
+    store = store_at(console.address)
+    entry = close_campaign(store, address.rpartition("/")[2])
+    store.close()
+    assert entry.closed is not None
+    assert f"in 90 days, at the end of {day_of(entry.closed + 90)}" in console.get(f"{address}/delete")
+    assert "Closes by itself" not in console.get(address)
 
 
 def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):

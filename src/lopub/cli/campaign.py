@@ -10,6 +10,7 @@ from rich.table import Table
 
 from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure, sample_in_words
 from lopub.cli.console import note, out, print_json, say, table, tell
+from lopub.cli.next_steps import opening_step
 from lopub.cli.options import (
     OUTPUT,
     AsJson,
@@ -264,6 +265,8 @@ def write(
     warn_of(campaign)
     if not as_json:
         say(f"written: {output}")
+        if people is not None:
+            say(opening_step(output, people))
 
 
 @app.command()
@@ -345,6 +348,7 @@ def described(campaign: Campaign) -> dict[str, Any]:
         "randomize": "jointly" if campaign.jointly else "separately",
         "longest_report_bytes": campaign.longest_report,
         "min_reports": campaign.terms.min_reports,
+        **terms_of(campaign.terms),
         "warnings": warnings_of(campaign),
         "attributes": [
             {
@@ -359,6 +363,20 @@ def described(campaign: Campaign) -> dict[str, Any]:
     }
 
 
+def terms_of(terms: Terms) -> dict[str, Any]:
+    """On which terms people are asked, beside how few reports are shown; null where nothing is said."""
+    schedule = terms.schedule
+    return {
+        "title": terms.title or None,
+        "consent": terms.consent or None,
+        "languages": [terms.language, *terms.translations],
+        "opens": None if schedule is None else str(schedule.opens),
+        "closes": None if schedule is None else str(schedule.closes),
+        "retention_days": terms.retention_days or None,
+        "licence": terms.licence or None,
+    }
+
+
 def warnings_of(campaign: Campaign) -> list[str]:
     """What a steward should know before people are asked."""
     return [text for text in [weakness(campaign)] if text]
@@ -368,6 +386,20 @@ def warn_of(campaign: Campaign) -> None:
     """The same on standard error."""
     for text in warnings_of(campaign):
         note(f"warning: {text}")
+
+
+def terms_in_words(campaign: Campaign) -> dict[str, str]:
+    """The same for people: what they were promised, or that nothing was said."""
+    terms, schedule = campaign.terms, campaign.terms.schedule
+    kept = f"reports are deleted {terms.retention_days:,} days after the close"
+    return {
+        "consent": terms.consent or "says nothing",
+        "schedule": "open until somebody closes it"
+        if schedule is None
+        else f"{schedule.opens} to {schedule.closes}{rounds_in_words(campaign)}",
+        "retention": kept if terms.retention_days else "reports are kept until somebody deletes them",
+        **({"licence": terms.licence} if terms.licence else {}),
+    }
 
 
 def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:
@@ -385,8 +417,7 @@ def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = 
     }
     if (exposed := exposure(campaign)) is not None:
         rows["poisoning"] = exposed
-    if campaign.terms.schedule:
-        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{rounds_in_words(campaign)}"
+    rows |= terms_in_words(campaign)
     summary = table("", "")
     summary.show_header = False
     for name, value in rows.items():

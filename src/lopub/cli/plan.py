@@ -7,6 +7,7 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
+from lopub.cli.next_steps import opening_step
 from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
 from lopub.cli.outputs import check_file
 from lopub.cli.plan_rounds import (
@@ -38,6 +39,7 @@ from lopub.planning.advice import OTHERS, in_words
 from lopub.planning.rounds import options_of
 
 N_SHOWN = 5
+N_ATTRIBUTES = 12
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
 HOW = {
     "jointly": "the answers of one report are randomized as one, with the whole epsilon",
@@ -163,6 +165,8 @@ def plan(
             is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
             say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
     tell_end(campaign, [] if as_json else files)
+    if output is not None and not as_json:
+        say(opening_step(output, people))
 
 
 def check_two_given(*values: float | None) -> None:
@@ -281,6 +285,7 @@ def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[st
         "dependence": found.population.dependence,
         "error": found.error,
         "expected": {"shares": forecast.shares, "pairs": forecast.pairs, "independence": forecast.blind, "unseen": forecast.bias},
+        "expected_by_attribute": by_attribute(found),
         "accuracy": ACCURACY,
         "error_by_dependence": found.spread,
         "smallest_share": found.smallest_share,
@@ -293,6 +298,11 @@ def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[st
         "advice": [{key: value for key, value in vars(one).items() if value not in (None, "")} for one in advised],
         "options": [described_option(option) for option in found.options],
     }
+
+
+def by_attribute(found: Plan) -> dict[str, float]:
+    """The expected error of the shares of every attribute; each option of a list is one."""
+    return dict(zip(found.domain.names, found.best.forecast.share_errors.tolist(), strict=True))
 
 
 def described_option(option: Option) -> dict[str, Any]:
@@ -342,6 +352,7 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
         values = table(of, *(_value(value) for value, _ in found.curve(of)))
         values.add_row("error", *(f"{error:.3f}" for _, error in found.curve(of)))
         out.print(values)
+    out.print(_attributes(found))
     for one in advised:
         say(f"advice: {one.text}")
     say(f"{'; '.join(explained(found))}; more in docs/choosing.md")
@@ -354,6 +365,17 @@ def explained(found: Plan) -> list[str]:
     words |= {rule.kind: rule.in_short for rule in ViewRule.known.values()} | HOW
     present = shown.replace(",", " ").replace(":", " ").split()
     return [f"{word}: {meaning}" for word, meaning in words.items() if meaning and word in present]
+
+
+def _attributes(found: Plan) -> Table:
+    """What is expected of each, the worst first; each option of a list stands for itself."""
+    shown = table("attribute", "expected error of its shares", right=("expected error of its shares",))
+    worst = sorted(by_attribute(found).items(), key=lambda one: -one[1])
+    for name, error in worst[:N_ATTRIBUTES]:
+        shown.add_row(name, f"{error:.3f}")
+    if len(worst) > N_ATTRIBUTES:
+        shown.add_row(f"{len(worst) - N_ATTRIBUTES} others", f"at most {worst[N_ATTRIBUTES][1]:.3f}")
+    return shown
 
 
 def _options(found: Plan) -> Table:

@@ -10,11 +10,10 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lopub.contract.wording import chosen_language
+from lopub.contract.wording import PAGE_LANGUAGES, chosen_language
 
 HERE = Path(__file__).parent
-LANGUAGES = ("en", "de")
-"""Of the pages' own words. English is what templates are written in; the others stand in words/."""
+LANGUAGES = PAGE_LANGUAGES
 COMMAS = {"de"}
 """Languages that write 1.234,5 for 1,234.5."""
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
 from lopub.errors import CampaignError, DomainError, LopubError
@@ -104,7 +105,7 @@ def _forecast(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
     people, epsilon = chosen(visit, kept)
     try:
         text = finished(kept.text)
-        _, terms = _terms_of(text)
+        population, terms = _terms_of(text)
         reports = max(terms.reports_together(people), 1)
         found = forecasts(text, reports, epsilon)
     except LopubError as error:
@@ -125,6 +126,7 @@ def _forecast(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
         is_weak=Decimal(_lifetime(terms, epsilon)) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
+        questions=by_question(population.domain, found[0][1]),
         curve=_curve(_outlooks(text, epsilon)[found[0][0]], reports),
         job=tried[0] if tried else None,
         enough=reports >= terms.min_reports,
@@ -132,6 +134,19 @@ def _forecast(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
     )
     answer.headers["HX-Trigger"] = "planned"  # the advice on the page is about these people, too
     return answer
+
+
+def by_question(domain: Domain, forecast: Forecast) -> list[tuple[str, str, float]]:
+    """What is asked, the option of a list, which is a question of its own to people, and the expected error of its shares."""
+    errors = dict(zip(domain.names, forecast.share_errors.tolist(), strict=True))
+    found: list[tuple[str, str, float]] = []
+    for one in domain.questions:
+        asked = one.question or one.title or one.name
+        if isinstance(one, TickList):
+            found += [(asked, one.labels[value], errors[part.name]) for value, part in zip(one.values, one.options, strict=True)]
+        else:
+            found.append((asked, "", errors[one.name]))
+    return found
 
 
 def _lifetime(terms: Terms, epsilon: str) -> str:

@@ -1,10 +1,13 @@
 """Write: a draft is begun, uploaded and edited; whatever is wrong stands beside its field."""
 
+import re
 import secrets
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+
+from starlette.responses import Response
 
 from lopub.contract.schedule import day_of
 from lopub.errors import DomainError, LopubError
@@ -25,6 +28,8 @@ from lopub.service.console.showing import plain_terms, shown
 from lopub.service.console.visits import Upload, Visit
 
 LONGEST_UPLOAD = 2**20
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+"""Of a draft, where it can be that of a file as well."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,9 @@ def _placed(remarks: list[Mistake] | tuple[Mistake, ...]) -> dict[str, list[str]
     return dict(found)
 
 
-TERMS = ("name", "language", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence")
+TERMS = (
+    "name", "language", "translations", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence",
+)  # fmt: skip
 
 
 def begin(desk: Desk, visit: Visit) -> Answer:
@@ -100,6 +107,15 @@ def _uploaded(upload: Upload | None) -> str:
 def show_draft(desk: Desk, visit: Visit) -> Answer:
     """The draft as a form."""
     return _shown(desk, visit, find_draft(desk.store, visit.at["draft"]))
+
+
+def fetch_draft(desk: Desk, visit: Visit) -> Answer:
+    """The draft as a file, which can be uploaded elsewhere, or checked and made into a campaign by commands."""
+    text = finished(find_draft(desk.store, visit.at["draft"]).text)
+    name = str(drafting.read_text(text).get("name", ""))
+    named = f"{name}.json" if NAME.fullmatch(name) else "draft.json"
+    headers = {"Content-Disposition": f'attachment; filename="{named}"'}
+    return Response(f"{text}\n", media_type="application/json", headers=headers)
 
 
 def _shown(
@@ -206,6 +222,7 @@ def drop(desk: Desk, visit: Visit) -> Answer:
 SCREENS = (
     Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun", makes=True),
     Screen("GET", "/console/drafts/{draft}", show_draft),
+    Screen("GET", "/console/drafts/{draft}/file", fetch_draft, what="file fetched"),
     Screen("POST", "/console/drafts/{draft}", save_draft, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/text", save_text, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/undo", undo, scope="manage"),

@@ -420,6 +420,7 @@ def test_a_closed_campaign_asks_nothing_and_says_so_after_a_reload(person: Visit
     assert person.open(address).text(".alert").startswith("The collector has closed this campaign")
     assert person.run("return document.querySelectorAll('form').length") == 0
     assert "Open" not in person.text(".facts") and "Kept" in person.text(".facts")
+    assert person.run("return document.querySelectorAll('input[type=file]').length") == 0  # no withdrawal is taken, either
     proxy.instead = lambda method, path: (409, {}, b"{}") if path.endswith("/reports") else None
     person.open(address).answer(BOTH).draw()
     person.press("button.send").until_said("has closed this campaign", ".status")

@@ -438,6 +438,9 @@ def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path
 
 def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(browser: Any, tmp_path: Path):
     with writing(browser, tmp_path) as (walk, console, draft):
+        fields = [{"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}} for name in ("a", "b")]
+        many = {"name": "many", "title": "Many answers", "consent": "Noise only.", "schema": {"fields": fields}}
+        assert console.do(f"{draft}/text", {"text": json.dumps(many)}).status == 303
         browser.get(f"{console.home}{draft}/plan")
         walk.until("return !document.querySelector('#advice[data-awaited]')")
         walk.write("#people", "777")
@@ -447,8 +450,12 @@ def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(bro
         browser.back()
         walk.until("return location.pathname.endsWith('/plan') && document.readyState === 'complete'")
         assert value(walk, "people") == "777"
+        browser.find_element("css selector", "#by-question summary").click()
         walk.write("#people", "888")
         walk.until("return document.querySelector('#forecast').innerText.includes('888,')")
+        pairs = "[...document.querySelectorAll('#forecast dl div')].at(-1).querySelector('data').innerText"
+        walk.until(f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})")  # of the same people
+        assert browser.find_element("css selector", "#by-question table").is_displayed()  # as it was unfolded
         browser.refresh()
         assert value(walk, "people") == "888"
         walk.until("return !document.querySelector('#advice[data-awaited]')")

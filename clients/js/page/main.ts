@@ -323,7 +323,7 @@ class Page {
   }
 
   private fromReceipt(): Child {
-    if (isPreview) return null;
+    if (isPreview || this.isClosed) return null;
     const { words } = this, status = h("p", { class: "status", role: "status", tabindex: -1 }), file = h("input", { type: "file", accept: "application/json,.json" });
     const chosen = (): Promise<string[]> => (file.files?.[0] ? idsIn(file.files[0], this.campaign) : Promise.resolve([]));
     const isReceipt = async (): Promise<boolean> => {

@@ -120,7 +120,7 @@ def _forecast(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
         epsilon=epsilon,
         is_scaled="scale" in {**visit.query, **visit.form},
         scale=f"{math.log10(people):.1f}",
-        sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
+        sure=1 / (1 + math.exp(-float(epsilon))),
         reports=reports,
         lifetime=_lifetime(terms, epsilon),
         is_weak=Decimal(_lifetime(terms, epsilon)) > WEAK_EPSILON,

@@ -8,7 +8,16 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure, sample_in_words
+from lopub.cli.campaign_figures import (
+    CHOICE_PEOPLE,
+    REFERENCE_PEOPLE,
+    below_wish,
+    expected_error,
+    exposure,
+    sample_in_words,
+    terms_in_words,
+    terms_of,
+)
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.next_steps import opening_step
 from lopub.cli.options import (
@@ -33,7 +42,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
+from lopub.contract.wording import Wording, lifetime_in_words, weakness
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.request import CampaignRequest, make_campaign
@@ -363,20 +372,6 @@ def described(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def terms_of(terms: Terms) -> dict[str, Any]:
-    """On which terms people are asked, beside how few reports are shown; null where nothing is said."""
-    schedule = terms.schedule
-    return {
-        "title": terms.title or None,
-        "consent": terms.consent or None,
-        "languages": [terms.language, *terms.translations],
-        "opens": None if schedule is None else str(schedule.opens),
-        "closes": None if schedule is None else str(schedule.closes),
-        "retention_days": terms.retention_days or None,
-        "licence": terms.licence or None,
-    }
-
-
 def warnings_of(campaign: Campaign) -> list[str]:
     """What a steward should know before people are asked."""
     return [text for text in [weakness(campaign)] if text]
@@ -386,20 +381,6 @@ def warn_of(campaign: Campaign) -> None:
     """The same on standard error."""
     for text in warnings_of(campaign):
         note(f"warning: {text}")
-
-
-def terms_in_words(campaign: Campaign) -> dict[str, str]:
-    """The same for people: what they were promised, or that nothing was said."""
-    terms, schedule = campaign.terms, campaign.terms.schedule
-    kept = f"reports are deleted {terms.retention_days:,} days after the close"
-    return {
-        "consent": terms.consent or "says nothing",
-        "schedule": "open until somebody closes it"
-        if schedule is None
-        else f"{schedule.opens} to {schedule.closes}{rounds_in_words(campaign)}",
-        "retention": kept if terms.retention_days else "reports are kept until somebody deletes them",
-        **({"licence": terms.licence} if terms.licence else {}),
-    }
 
 
 def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = False) -> Table:

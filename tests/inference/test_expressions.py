@@ -9,6 +9,7 @@ import pytest
 
 from lopub import Binned, Boolean, Categorical, Comparison, Dated, Domain, DomainError, IntegerRange
 from lopub.contract.domain import TickList
+from lopub.contract.fields import domain_of
 from lopub.inference.expressions import DEEPEST, LONGEST, MOST_COMPARISONS, parsed
 from lopub.inference.predicates import Question, question
 
@@ -97,7 +98,7 @@ def test_a_number_at_the_end_of_its_bin_is_stated_as_an_assumption():
 
 def test_a_list_is_asked_for_by_its_options():
     """Its own name was said not to be there, with the name of another question as what might be meant."""
-    domain = Domain((Boolean(name="eats"), TickList(name="eat", values=("meat", "fish", "bread"))))
+    domain = domain_of((Boolean(name="eats"), TickList(name="eat", values=("meat", "fish", "bread"))))
     with pytest.raises(DomainError, match="'eat' is a list, of which each option is asked for by itself, such as `eat/meat` or"):
         question([parsed("eat")], domain)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -12,11 +12,12 @@ from lopub.cli.campaign_figures import (
     CHOICE_PEOPLE,
     REFERENCE_PEOPLE,
     below_wish,
+    described,
     expected_error,
     exposure,
     sample_in_words,
     terms_in_words,
-    terms_of,
+    warnings_of,
 )
 from lopub.cli.console import note, out, print_json, say, table, tell
 from lopub.cli.next_steps import opening_step
@@ -42,7 +43,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording, lifetime_in_words, weakness
+from lopub.contract.wording import Wording, lifetime_in_words
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.request import CampaignRequest, make_campaign
@@ -343,38 +344,6 @@ def tell_checked(campaign: Campaign, n_digits: int, *, as_json: bool) -> None:
     """That a campaign passed; n_digits: how many digits of its id were compared with those given."""
     document = {"campaign": campaign.id, "n_digits_compared": n_digits, "proven": n_digits == ID_DIGITS}
     tell(document, f"ok: campaign {campaign.id}", as_json=as_json)
-
-
-def described(campaign: Campaign) -> dict[str, Any]:
-    """What `show` shows, for programs."""
-    return {
-        "campaign": campaign.id,
-        "name": campaign.terms.name,
-        "epsilon": campaign.epsilon,
-        "lifetime_epsilon": campaign.lifetime_epsilon,
-        "mechanism": campaign.mechanism.to_json(),
-        "view": str(campaign.view),
-        "randomize": "jointly" if campaign.jointly else "separately",
-        "longest_report_bytes": campaign.longest_report,
-        "min_reports": campaign.terms.min_reports,
-        **terms_of(campaign.terms),
-        "warnings": warnings_of(campaign),
-        "attributes": [
-            {
-                "name": a.name,
-                "type": a.type,
-                "candidates": list(a.texts),
-                "epsilon": campaign.epsilon_of(a.name),
-                "lifetime_epsilon": float_up(campaign.lifetime_loss_of(a.name)),
-            }
-            for a in campaign.domain.attributes
-        ],
-    }
-
-
-def warnings_of(campaign: Campaign) -> list[str]:
-    """What a steward should know before people are asked."""
-    return [text for text in [weakness(campaign)] if text]
 
 
 def warn_of(campaign: Campaign) -> None:

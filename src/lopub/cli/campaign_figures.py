@@ -3,10 +3,10 @@
 from decimal import Decimal
 from typing import Any
 
-from lopub.contract.budget import decimal_up, sampled_up
+from lopub.contract.budget import decimal_up, float_up, sampled_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.terms import Terms
-from lopub.contract.wording import rounds_in_words
+from lopub.contract.wording import rounds_in_words, weakness
 from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
@@ -17,8 +17,8 @@ NEAR = Decimal("0.98")
 """Of the epsilon that was asked for: what is below it is told."""
 
 __all__ = [
-    "CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "expected_error", "exposure", "sample_in_words",
-    "terms_in_words", "terms_of",
+    "CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "described", "expected_error", "exposure", "sample_in_words",
+    "terms_in_words", "terms_of", "warnings_of",
 ]  # fmt: skip
 
 
@@ -94,3 +94,35 @@ def terms_in_words(campaign: Campaign) -> dict[str, str]:
         "retention": kept if terms.retention_days else "reports are kept until somebody deletes them",
         **({"licence": terms.licence} if terms.licence else {}),
     }
+
+
+def described(campaign: Campaign) -> dict[str, Any]:
+    """What `show` shows, for programs."""
+    return {
+        "campaign": campaign.id,
+        "name": campaign.terms.name,
+        "epsilon": campaign.epsilon,
+        "lifetime_epsilon": campaign.lifetime_epsilon,
+        "mechanism": campaign.mechanism.to_json(),
+        "view": str(campaign.view),
+        "randomize": "jointly" if campaign.jointly else "separately",
+        "longest_report_bytes": campaign.longest_report,
+        "min_reports": campaign.terms.min_reports,
+        **terms_of(campaign.terms),
+        "warnings": warnings_of(campaign),
+        "attributes": [
+            {
+                "name": a.name,
+                "type": a.type,
+                "candidates": list(a.texts),
+                "epsilon": campaign.epsilon_of(a.name),
+                "lifetime_epsilon": float_up(campaign.lifetime_loss_of(a.name)),
+            }
+            for a in campaign.domain.attributes
+        ],
+    }
+
+
+def warnings_of(campaign: Campaign) -> list[str]:
+    """What a steward should know before people are asked."""
+    return [text for text in [weakness(campaign)] if text]

@@ -165,9 +165,7 @@ def plan(
         if output is None:
             is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
             say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
-    tell_end(campaign, [] if as_json else files)
-    if output is not None and not as_json:
-        say(opening_step(output, people))
+    tell_end(campaign, [] if as_json else files, output, people)
 
 
 def check_two_given(*values: float | None) -> None:
@@ -203,12 +201,14 @@ def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path
         write_whole(html, page, force=force)
 
 
-def tell_end(campaign: Campaign, files: list[Path]) -> None:
-    """What to beware of, and where things lie now."""
+def tell_end(campaign: Campaign, files: list[Path], output: Path | None, people: int) -> None:
+    """What to beware of, where things lie now, and what comes next. output: the campaign's, where it is written."""
     if warning := weakness(campaign):
         note(f"warning: {warning}")
     for file in files:
         say(f"written: {file}")
+    if files and output is not None:
+        say(opening_step(output, people))
 
 
 def next_step(path: Path, found: Plan, people: int, *, plain: bool) -> str:

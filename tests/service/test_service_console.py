@@ -625,6 +625,18 @@ def test_a_question_is_binned_by_a_button_and_the_button_is_taken_back(console: 
     assert console.do(f"{address}/undo").status == 400
 
 
+def test_a_draft_that_saves_itself_presses_no_button(console: Console):
+    """htmx sends the button that has the focus along: whoever typed and went on by keyboard lost, or doubled, a question."""
+    address = begun(console)
+    before = form_on(console, address)
+    for button in ("remove:0", "add:list", "copy"):
+        form = before | {"csrf": console.csrf(), "title.en": button, "do": button}
+        assert console.post(address, form, HX_Request="true").status == 200
+        after = form_on(console, address)
+        assert (after["title.en"], after["q0.key"], len(after)) == (button, before["q0.key"], len(before))
+    assert 'hx-params="not do"' in console.get(address)
+
+
 def test_a_removed_question_comes_back(console: Console):
     address = begun(console)
     before = form_on(console, address)

@@ -155,12 +155,12 @@ def _is_current(desk: Desk, visit: Visit, kept: KeptDraft) -> bool:
 def save_draft(desk: Desk, visit: Visit) -> Answer:
     """Keep what the form says, then do what its button says. Nobody overwrites what another tab has saved."""
     kept = find_draft(desk.store, visit.at["draft"])
-    if visit.form.get("do") == "copy" or not _is_current(desk, visit, kept):
+    action = "" if visit.is_part else visit.form.get("do", "")  # a save by itself presses no button, wherever the focus is
+    if action == "copy" or not _is_current(desk, visit, kept):
         return _apart(desk, visit, kept)
     old, today = drafting.read_text(kept.text), day_of(desk.store.today())
     desk.changes.remember(kept.id, left_behind(old, visit.form))
     before = drafting.written(edited(old, visit.form, today, desk.changes.earlier(kept.id)))
-    action = visit.form.get("do", "")
     if action == "language":
         action = f"language:{visit.form.get('new_language', '').strip()}"
     draft, place = changed(drafting.read_text(before), action, today)

@@ -50,6 +50,26 @@ def test_show_as_json_can_be_read_by_programs(campaign: Path):
     assert shown["attributes"][3]["candidates"] == ["false", "true", ""]
 
 
+def test_show_tells_on_which_terms_people_are_asked(tmp_path: Path):
+    fields = [{"name": "a", "type": "boolean"}]
+    terms = {"consent": "Only noise is sent.", "retention_days": 90, "licence": "CC-BY-4.0", "translations": {"de": {}}}
+    days = {"opens": "2026-12-01", "closes": "2026-12-31"}
+    for name, members in {"told": {**terms, "schedule": days}, "silent": {}}.items():
+        (tmp_path / "draft.json").write_text(json.dumps({"name": name, "schema": {"fields": fields}, **members}))
+        path = tmp_path / f"{name}.json"
+        assert lopub("campaign", "make", str(tmp_path / "draft.json"), "-o", str(path), "--epsilon", "4").returncode == 0
+    told, silent = (
+        " ".join(lopub("campaign", "show", str(tmp_path / f"{name}.json")).stdout.split()) for name in ("told", "silent")
+    )
+    for words in ("Only noise is sent.", "2026-12-01 to 2026-12-31", "deleted 90 days after the close", "CC-BY-4.0"):
+        assert words in told
+    for words in ("says nothing", "open until somebody closes it", "kept until somebody deletes them"):
+        assert words in silent
+    shown = json.loads(lopub("campaign", "show", str(tmp_path / "told.json"), "--json").stdout)
+    assert (shown["retention_days"], shown["closes"], shown["languages"]) == (90, "2026-12-31", ["en", "de"])
+    assert json.loads(lopub("campaign", "show", str(tmp_path / "silent.json"), "--json").stdout)["consent"] is None
+
+
 def test_show_tells_what_a_secret_sample_of_people_leaves_to_readers(campaign: Path):
     shown = lopub("campaign", "show", str(campaign), "--sample-rate", "0.1").stdout
     for words in ("for readers of what is published", "drawn at random and in secret: the size of the sample may be known"):

@@ -1,9 +1,15 @@
 """`lopub` without arguments, and completion in a shell."""
 
+import re
 from pathlib import Path
 
 import pytest
 from commands import done, in_a_process, lopub
+
+from lopub.cli.next_steps import PLAN
+from lopub.contract.budget import SUGGESTED_EPSILON
+from lopub.forecast.draft_template import template
+from lopub.service.console.keeping import EPSILON, PEOPLE
 
 STAGES = {
     "": "lopub demo",
@@ -36,3 +42,11 @@ def completed(asked: dict[str, str]) -> list[str]:
     import os
 
     return done(in_a_process(env=os.environ | asked)).stdout.split()
+
+
+def test_every_place_that_suggests_an_epsilon_suggests_the_same():
+    steps = " ".join(command for command, _ in PLAN)
+    assert set(re.findall(r"--epsilon (\S+)", f"{steps} {template('survey')}")) == {EPSILON} == {str(SUGGESTED_EPSILON)}
+    assert set(re.findall(r"--people (\d+)", steps)) == {str(PEOPLE)}
+    start = (Path(__file__).parents[2] / "docs" / "start" / "steward.md").read_text()
+    assert set(re.findall(r"lopub .*--epsilon (\S+)", start)) == {EPSILON}

@@ -419,10 +419,13 @@ def test_a_closed_campaign_asks_nothing_and_says_so_after_a_reload(person: Visit
     proxy.instead = lambda method, path: (200, {"Content-Type": "text/html"}, page) if path == f"/c/{small.id}" else None
     assert person.open(address).text(".alert").startswith("The collector has closed this campaign")
     assert person.run("return document.querySelectorAll('form').length") == 0
+    assert "Open" not in person.text(".facts") and "Kept" in person.text(".facts")
+    assert person.run("return document.querySelectorAll('input[type=file]').length") == 0  # no withdrawal is taken, either
     proxy.instead = lambda method, path: (409, {}, b"{}") if path.endswith("/reports") else None
     person.open(address).answer(BOTH).draw()
     person.press("button.send").until_said("has closed this campaign", ".status")
     assert person.open(address).stage("drawn").text(".alert").startswith("The collector has closed this campaign")
+    assert "until it is closed" not in person.run("return document.querySelector('.facts').textContent")
 
 
 def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Proxy, campaigns: Campaigns, tmp_path: Path):
@@ -438,7 +441,9 @@ def test_a_report_is_withdrawn_here_or_by_its_receipt(person: Visitor, proxy: Pr
     file.write_text(json.dumps(receipt))
     person.open(address).run("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
     person.driver.find_element("css selector", "input[type=file]").send_keys(str(file))
-    person.press("details button.withdraw").until_said("Withdrawn", ".other .status")
+    person.press("details button.withdraw").press(".other .keep").press("details button.withdraw")
+    assert len(proxy.posted("/withdrawals")) == 1  # with a receipt, too, the page asks once more
+    person.press(".other .sure").until_said("Withdrawn", ".other .status")
     withdrawn = [json.loads(body)["id"] for body in proxy.posted("/withdrawals")]
     assert len(withdrawn) == 2 and receipt["id"] == withdrawn[1]
     again = collector_says(proxy, campaigns["small"], [first, second])

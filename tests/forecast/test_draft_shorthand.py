@@ -1,6 +1,7 @@
 """What a draft may write in short, the lines of its mistakes, and advice."""
 
 import json
+import re
 from datetime import date
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from lopub import CampaignError, CampaignRequest, make_campaign
 from lopub.contract.domain import Binned, Categorical, Dated, Domain, TickList
+from lopub.contract.wording import PAGE_LANGUAGES
 from lopub.forecast.advice import advice_on
 from lopub.forecast.draft import draft_from_file, read_draft
 from lopub.forecast.draft_template import template
@@ -250,6 +252,20 @@ def test_a_question_behind_one_that_nobody_reaches_is_not_reached_either(tmp_pat
     assert [text for _, text in advice(tmp_path, *fields, **GOOD)] == [
         "field 'd' can be reached by nobody: its condition never holds"
     ]
+
+
+@pytest.mark.parametrize("tag", ["fr", "pt-BR"])
+def test_a_language_that_the_page_does_not_speak_gets_advice(tmp_path, tag):
+    field = {"name": "b", "type": "boolean", "question": "?"}
+    for members in ({"language": tag}, {"translations": {tag: {"questions": {"b": "?"}}}}):
+        ((_, found),) = advice(tmp_path, field, **GOOD | members)
+        assert "has its own words" in found and f"in English and German only; who reads {tag} sees" in found
+    assert advice(tmp_path, field, **GOOD | {"language": "de-AT"}) == []
+
+
+def test_the_page_speaks_the_languages_that_advice_says_it_does():
+    words = (Path(__file__).parents[2] / "clients" / "js" / "page" / "words.ts").read_text()
+    assert set(re.findall(r"^const (\w\w)(?:: Words)? = \{", words, re.MULTILINE)) == set(PAGE_LANGUAGES)
 
 
 def test_terms_get_advice_too(tmp_path):

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from lopub import Binned, Boolean, Categorical, Comparison, Dated, Domain, DomainError, IntegerRange
+from lopub.contract.domain import TickList
+from lopub.contract.fields import domain_of
 from lopub.inference.expressions import DEEPEST, LONGEST, MOST_COMPARISONS, parsed
 from lopub.inference.predicates import Question, question
 
@@ -92,6 +94,13 @@ def test_a_part_of_a_bin_is_stated_as_an_assumption():
 
 def test_a_number_at_the_end_of_its_bin_is_stated_as_an_assumption():
     assert asked("pay < 10").assumptions == ("nobody's pay is exactly 10, which belongs to the bin [0, 10]",)
+
+
+def test_a_list_is_asked_for_by_its_options():
+    """Its own name was said not to be there, with the name of another question as what might be meant."""
+    domain = domain_of((Boolean(name="eats"), TickList(name="eat", values=("meat", "fish", "bread"))))
+    with pytest.raises(DomainError, match="'eat' is a list, of which each option is asked for by itself, such as `eat/meat` or"):
+        question([parsed("eat")], domain)
 
 
 def test_attributes_are_told_apart_only_as_far_as_is_asked():

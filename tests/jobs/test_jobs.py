@@ -208,7 +208,8 @@ def test_a_worker_publishes_exports_backs_up_and_deletes(collected: ReportStore,
         deleted = ended(collected, ask(collected, "delete", CAMPAIGN.id))
     assert deleted.state is State.DONE, deleted.problem
     assert (deleted.outcome["rows_deleted"], deleted.outcome["exports_deleted"]) == (60, 1)
-    assert f"backup {saved.number}, which this service made" in deleted.outcome["may_remain"]
+    assert deleted.outcome["backups_here"] == [saved.number]
+    assert not any("this service made" in text for text in deleted.outcome["may_remain"])
     assert find_campaign(collected, CAMPAIGN.id).erased is not None
     assert not (home / exported.folder).exists()
     assert (result / "publication").is_dir()

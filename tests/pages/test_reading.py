@@ -1,6 +1,7 @@
 """What somebody who is no statistician asks of the page: is it real, how many of those asked, with what does it go together."""
 
 import csv
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -277,3 +278,11 @@ def test_few_ordered_answers_are_bars_with_their_numbers_beside_them():
     table = Dataset(domain, np.random.default_rng(1).integers(0, 3, (300, 1)).astype(np.uint16))
     page = report_html(publish(simulate(table, make_campaign(domain, Terms(name="t"), CampaignRequest(epsilon=8)), seed=1)))
     assert b'class="hist"' not in page and page.count(b'class="track"') == 3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"), [(1, "74 %"), (4, "99 %"), (4.6, "99.1 %"), (8, "99.97 %"), (20, "99.9999998 %"), (0, "50 %")]
+)
+def test_how_sure_somebody_can_become_is_rounded_up_and_never_certain(epsilon: float, text: str):
+    shown = Figures("en").at_most(1 / (1 + math.exp(-epsilon)))
+    assert re.sub("<[^>]*>", "", shown).replace("&nbsp;", " ") == text

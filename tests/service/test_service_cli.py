@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -10,10 +12,14 @@ import commands
 import pytest
 
 import people
+from consoles import Console
 from lopub import CampaignRequest, Schedule, Terms, make_campaign
 from lopub.collection.batch import ReportBatch
 from lopub.contract.report import FRAMED_TYPE, Report, framed
 from lopub.errors import DomainError, StoreError
+from lopub.service.campaigns import all_campaigns
+from lopub.service.console.keeping import goal_of
+from lopub.service.database import store_at
 from lopub.service.settings import CollectorSettings, settings_from
 from servers import Postgres, running_collector, start_collector
 
@@ -52,6 +58,23 @@ def test_a_campaign_is_opened_listed_and_closed_without_http(database: str, file
     assert "is closed since" in lopub("collect", "close", CAMPAIGN.id[:12], "--database", database, directory=files)
     told = lopub("collect", "open", "campaign.json", "--database", database, directory=files, code=1)
     assert "is closed" in told
+
+
+def test_the_number_of_people_that_a_campaign_was_planned_for_goes_along(database: str, files: Path):
+    """It was lost on the way from `plan` to the console, which then had no goal to show."""
+    (files / "draft.json").write_text('{"name": "tea", "schema": {"fields": [{"name": "tea", "type": "boolean"}]}}')
+    said = lopub("campaign", "make", "draft.json", "-o", "tea.json", "--epsilon", "4", "--people", "700", directory=files)
+    assert "lopub collect open tea.json --people 700" in said
+    said = lopub("plan", "draft.json", "-o", "planned.json", "--epsilon", "4", "--people", "700", directory=files)
+    assert "lopub collect open planned.json --people 700" in said
+    opened = lopub("collect", "open", "tea.json", "--people", "700", "--database", database, directory=files)
+    assert "planned for 700 people" in opened
+    again = lopub("collect", "open", "tea.json", "--database", database, "--json", directory=files)
+    assert json.loads(again)["planned_for"] == 700
+    store = store_at(database)
+    (entry,) = all_campaigns(store)
+    assert goal_of(store, entry.number) == 700
+    store.close()
 
 
 @pytest.mark.parametrize(("first", "last", "said"), [(3, 9, "begins on"), (-9, -3, "is over since")])
@@ -200,3 +223,22 @@ def test_a_setting_of_the_environment_that_is_no_number_is_refused():
 def test_settings_that_are_not_there_are_refused(tmp_path: Path):
     with pytest.raises(StoreError, match="cannot read settings"):
         settings_from(tmp_path / "nothing", {}, {})
+
+
+def test_a_demo_says_where_it_starts_that_nothing_of_it_stays(tmp_path: Path):
+    """And still ends with the token, which the page for signing in says is in the last line."""
+    command = [sys.executable, "-m", "lopub", "serve", "--demo", "--port", "0", "--console", "127.0.0.1:0"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        lines = [demo.stdout.readline() for _ in range(5)]
+        assert "when it stops, everything in it is deleted" in lines[3]
+        assert "lopub serve --database sqlite:///lopub.db" in lines[3] and lines[4].startswith("sign in with lopub_")
+        port, token = re.findall(r"http://127.0.0.1:(\d+)", lines[2])[0], lines[4].split()[-1]
+        console = Console("", 0, int(port), demo, token, "")
+        assert "when it stops, everything in it is deleted" in console.get("/console/sign-in")
+        console.sign_in()
+        page = console.get("/console")
+        assert "when it stops, everything in it is deleted" in page and "lopub serve --database sqlite:///lopub.db" in page
+        demo.terminate()
+    assert not list(tmp_path.glob("lopub-demo-*"))  # as it said

@@ -21,6 +21,7 @@ import people
 from consoles import Console, begun, opened, running_console, send
 from lopub.collection.dataset import Dataset
 from lopub.collection.simulation.clients import simulate
+from lopub.contract.schedule import day_of
 from lopub.pages import contribution
 from lopub.pages.templating import LANGUAGES, environment, translations
 from lopub.service.campaigns import all_campaigns, close_campaign, find_campaign
@@ -349,6 +350,82 @@ def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Con
         assert 'id="forecast"' in console.get(f"{address}/plan?scale={scale}&epsilon=2", HX_Request="true")
 
 
+def test_a_plan_is_kept_by_whichever_way_one_goes_on(console: Console):
+    """Only the main button kept it once: whoever went on by the steps above opened a campaign for other people."""
+    address = begun(console)
+    ways = {"write": "", "preview": "/preview", "save": "/plan", "": "/plan"}
+    for n, (button, place) in enumerate(ways.items(), start=700):
+        answer = console.do(f"{address}/plan", {"people": str(n), "epsilon": "2.5", "do": button})
+        assert answer.headers["location"] == f"{address}{place}"
+        assert f'name="people" value="{n}"' in console.get(f"{address}/plan")
+        assert f'value="{n}">{n}</data>' in console.get(f"{address}/preview")
+    plan = console.get(f"{address}/plan")
+    assert all(f'<button form="plan" name="do" value="{step}">' in plan for step in ("write", "preview"))
+    assert all(f'<button form="draft" name="do" value="{step}">' in console.get(address) for step in ("plan", "preview"))
+
+
+def test_a_plan_is_kept_as_it_is_moved(console: Console, reader: Console):
+    address = begun(console)
+    form = {"csrf": console.csrf(), "scale": "4.3", "epsilon": "2"}
+    moved = console.post(f"{address}/plan", form, HX_Request="true")
+    assert (moved.status, moved.headers["hx-trigger"]) == (200, "planned")
+    assert 'id="people" name="people" value="20000"' in moved.body.decode()
+    assert 'name="people" value="20000"' in console.get(f"{address}/plan")
+    seen = reader.get(f"{address}/plan?people=5&epsilon=2")  # who may only read keeps nothing, and is shown no button for it
+    assert 'name="people" value="5"' in seen and "hx-post" not in seen and "button form=" not in seen
+    assert 'name="people" value="20000"' in reader.get(f"{address}/plan")
+
+
+def test_advice_is_about_the_people_on_the_page(console: Console):
+    address = begun(console)
+    few, many = (console.get(f"{address}/advice?people={n}&epsilon=2", HX_Request="true") for n in (500, 50_000))
+    assert few != many and all("planned from:body" in text for text in (few, many))
+
+
+def test_each_option_of_a_list_has_a_forecast(console: Console):
+    fields = [
+        {"name": "reads", "type": "list", "question": "What do you read?", "categories": ["books", "papers"]},
+        {"name": "owns", "type": "boolean", "question": "A car?"},
+    ]
+    plan = console.get(f"{begun(console, {'name': 'reads', 'schema': {'fields': fields}})}/plan?people=1000&epsilon=2")
+    for asked in ("What do you read?: books", "What do you read?: papers", "A car?"):
+        assert re.search(rf'<th scope="row">{re.escape(asked)}</th><td class="n"><data value="0\.\d+">', plan), asked
+
+
+def test_a_language_that_the_page_does_not_speak_gets_advice_beside_its_field(console: Console):
+    draft = {
+        "name": "tongues",
+        "language": "fr",
+        "translations": {"it": {}},
+        "schema": {"fields": [{"name": "a", "type": "boolean"}]},
+    }
+    page = console.get(begun(console, draft))
+    for place, tag in {"language": "fr", "translations": "it"}.items():
+        box = re.search(rf'<div id="{place}-remarks">(.*?)</div>', page, re.DOTALL)
+        assert box and f"in English and German only; who reads {tag} sees your texts in {tag}" in box[1]
+
+
+def test_a_draft_is_taken_along_as_a_file(console: Console):
+    address = begun(console, {"name": "along", "schema": {"fields": [{"name": "a", "type": "boolean"}]}})
+    answer = console.ask("GET", f"{address}/file")
+    assert answer.headers["content-disposition"] == 'attachment; filename="along.json"'
+    assert json.loads(answer.body)["schema"]["fields"][0]["name"] == "a"
+    hostile = begun(console, {"name": 'x"/../y', "schema": {"fields": []}})
+    assert 'filename="draft.json"' in console.ask("GET", f"{hostile}/file").headers["content-disposition"]
+
+
+def test_delete_counts_the_days_that_people_were_promised(console: Console):
+    """Reports go at the end of the last of so many whole days after that of the close; one more was counted once."""
+    draft = {"name": "kept", "min_reports": 1, "retention_days": 90, "schema": {"fields": [{"name": "a", "type": "boolean"}]}}
+    address = opened(console, draft)
+    store = store_at(console.address)
+    entry = close_campaign(store, address.rpartition("/")[2])
+    store.close()
+    assert entry.closed is not None
+    assert f"in 90 days, at the end of {day_of(entry.closed + 90)}" in console.get(f"{address}/delete")
+    assert "Closes by itself" not in console.get(address)
+
+
 def test_epsilon_is_explained_and_above_8_there_is_a_warning(console: Console):
     address = begun(console)
     plain, weak = (console.get(f"{address}/plan?epsilon={epsilon}", HX_Request="true") for epsilon in (8, 9))
@@ -546,6 +623,18 @@ def test_a_question_is_binned_by_a_button_and_the_button_is_taken_back(console: 
     assert 'name="q0.maximum" value="119"' in console.get(address)
     assert console.do(f"{address}/undo").status == 303  # the text that it began with
     assert console.do(f"{address}/undo").status == 400
+
+
+def test_a_draft_that_saves_itself_presses_no_button(console: Console):
+    """htmx sends the button that has the focus along: whoever typed and went on by keyboard lost, or doubled, a question."""
+    address = begun(console)
+    before = form_on(console, address)
+    for button in ("remove:0", "add:list", "copy"):
+        form = before | {"csrf": console.csrf(), "title.en": button, "do": button}
+        assert console.post(address, form, HX_Request="true").status == 200
+        after = form_on(console, address)
+        assert (after["title.en"], after["q0.key"], len(after)) == (button, before["q0.key"], len(before))
+    assert 'hx-params="not do"' in console.get(address)
 
 
 def test_a_removed_question_comes_back(console: Console):

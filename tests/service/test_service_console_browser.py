@@ -213,9 +213,9 @@ def test_the_whole_way_by_keyboard(browser: Any, database: str, tmp_path: Path, 
         walk.choose("button[value=plan]", "Tea or <b>tea</b>?")
         walk.write("#people", "200")
         walk.until("return document.querySelector('#forecast').innerText.includes('200,')")
-        walk.until("return !document.querySelector('#advice[hx-get]')")
+        walk.until("return !document.querySelector('#advice[data-awaited]')")
         walk.check("Tea or <b>tea</b>?")
-        walk.choose("button[value=show]", "preview")
+        walk.choose("button.main[value=preview]", "preview")
         browser.switch_to.frame(0)
         walk.until("return document.querySelectorAll('form input').length > 1")
         assert "Preview: nothing is kept, and nothing is sent." in walk.text
@@ -314,8 +314,8 @@ def test_questions_of_every_kind_are_written_by_keyboard(browser: Any, tmp_path:
         rule = browser.find_element("id", f"q{last}-rule-place").get_attribute("value")
         assert rule == "0"
         walk.choose("button[value=plan]", "Every kind")
-        walk.until("return !document.querySelector('#advice[hx-get]')")
-        walk.choose("button[value=show]", "preview")
+        walk.until("return !document.querySelector('#advice[data-awaited]')")
+        walk.choose("button.main[value=preview]", "preview")
         browser.switch_to.frame(0)
         walk.until("return document.querySelectorAll('form fieldset, form select, form input').length > 8")
         assert all(f"What about {kind}?" in walk.text for kind in ("first", *KINDS[:-1]))
@@ -434,6 +434,52 @@ def test_a_text_that_was_edited_as_a_whole_comes_back_too(browser: Any, tmp_path
         walk.press(console.token)
         walk.choose("button.main", "draft")
         assert value(walk, "text") == "{}" and browser.find_element("id", "text").is_displayed()
+
+
+def test_a_plan_goes_along_by_the_steps_above_it_and_through_reload_and_back(browser: Any, tmp_path: Path):
+    with writing(browser, tmp_path) as (walk, console, draft):
+        fields = [{"name": name, "type": "integer", "constraints": {"minimum": 0, "maximum": 60}} for name in ("a", "b")]
+        many = {"name": "many", "title": "Many answers", "consent": "Noise only.", "schema": {"fields": fields}}
+        assert console.do(f"{draft}/text", {"text": json.dumps(many)}).status == 303
+        browser.get(f"{console.home}{draft}/plan")
+        walk.until("return !document.querySelector('#advice[data-awaited]')")
+        walk.write("#people", "777")
+        browser.find_element("css selector", ".steps button[value=preview]").click()  # before anything was sent of it
+        walk.until("return location.pathname.endsWith('/preview') && document.readyState === 'complete'")
+        assert "Planned for people\n777" in walk.text
+        browser.back()
+        walk.until("return location.pathname.endsWith('/plan') && document.readyState === 'complete'")
+        assert value(walk, "people") == "777"
+        browser.find_element("css selector", "#by-question summary").click()
+        walk.write("#people", "888")
+        walk.until("return document.querySelector('#forecast').innerText.includes('888,')")
+        pairs = "[...document.querySelectorAll('#forecast dl div')].at(-1).querySelector('data').innerText"
+        walk.until(f"return document.querySelector('#advice').innerText.includes('from ' + {pairs})")  # of the same people
+        assert browser.find_element("css selector", "#by-question table").is_displayed()  # as it was unfolded
+        browser.refresh()
+        assert value(walk, "people") == "888"
+        walk.until("return !document.querySelector('#advice[data-awaited]')")
+        walk.check("plan")
+        walk.was_quiet()
+
+
+def test_a_plan_is_kept_without_scripts(browser: Any, tmp_path: Path):
+    from selenium.webdriver.common.keys import Keys
+
+    with writing(browser, tmp_path) as (walk, console, draft):
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            for people, act in {"611": "noscript button", "622": "", "633": ".steps button[value=write]"}.items():
+                browser.get(f"{console.home}{draft}/plan")
+                field = browser.find_element("id", "people")
+                field.clear()
+                field.send_keys(people, *([] if act else [Keys.ENTER]))
+                if act:
+                    browser.find_element("css selector", act).click()
+                walk.wait(lambda people=people: f'name="people" value="{people}"' in console.get(f"{draft}/plan"))
+                assert browser.current_url == f"{console.home}{draft}{'' if 'write' in act else '/plan'}"
+        finally:
+            browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def test_another_kind_shows_its_controls_at_once_and_the_first_kind_comes_back_as_it_was(browser: Any, tmp_path: Path):

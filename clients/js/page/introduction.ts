@@ -9,13 +9,13 @@ import type { Wording } from "./wording";
 
 const WEAK = 8;
 
-/** folded: once there is a report, which is what people look at then. */
-export function introduction(wording: Wording, ownRounds: string, folded: boolean): Node[] {
+/** folded: once there is a report, which is what people look at then. isOver: it takes no more answers, so it is not told as open. */
+export function introduction(wording: Wording, ownRounds: string, folded: boolean, isOver: boolean): Node[] {
   const { words } = wording, { terms } = wording.campaign, { schedule } = terms, repeat = schedule?.repeat;
   const facts: [string, Child][] = [
     [words.byWhom, collectorUrl && new URL(collectorUrl).host],
     [words.questions, wording.number(wording.campaign.domain.questions.length)],
-    [words.until, schedule ? words.days(wording.date(schedule.opens), wording.date(schedule.closes)) : words.anytime],
+    [words.until, !isOver && (schedule ? words.days(wording.date(schedule.opens), wording.date(schedule.closes)) : words.anytime)],
     [words.rounds, repeat && `${words.roundsTold(repeat.rounds, repeat.everyDays, repeat.takePart)} ${ownRounds}`],
     [words.kept, terms.retentionDays ? words.keptFor(terms.retentionDays) : words.keptForever],
     [words.needed, terms.minReports > 1 && words.shownFrom(wording.number(terms.minReports))],

@@ -64,7 +64,7 @@ class Page {
     else this.main.removeAttribute("lang");
     root.dir = directionOf(wording.language);
     document.title = wording.title;
-    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.ownRounds, !!this.report), ...parts].filter((part): part is Node => !!part));
+    this.main.replaceChildren(...[isPreview && h("p", { class: "preview" }, this.words.preview), this.languages(), ...introduction(wording, this.ownRounds, !!this.report, this.isOver), ...parts].filter((part): part is Node => !!part));
     this.main.dataset.stage = this.report ? this.progress || "drawn" : "asking";
   }
 
@@ -86,6 +86,15 @@ class Page {
       before.forEach(({ element }, i) => copyFields(element, this.controls[i].element));
       this.main.querySelector<HTMLElement>(".languages select")?.focus();
     });
+  }
+
+  /** Whether the collector has said that nothing is taken any more. */
+  private get isClosed(): boolean {
+    return isClosed || !!this.memory.of("campaign");
+  }
+
+  private get isOver(): boolean {
+    return this.isClosed || timeOf(this.campaign) > 0;
   }
 
   /** How far the report has come. */
@@ -155,7 +164,7 @@ class Page {
 
   private showReport(later = ""): void {
     const { progress } = this;
-    const told = isClosed || this.memory.of("campaign") ? this.words.closed : later;
+    const told = this.isClosed ? this.words.closed : later;
     this.render(told ? alerting(told) : null, ["sent", "withdrawing", "withdrawn"].includes(progress) ? this.ended(progress) : this.review(), trust(this.wording));
     this.main.querySelector<HTMLElement>("h2.step")?.focus();
     if (progress === "agreed") void this.send();
@@ -246,21 +255,25 @@ class Page {
       h("details", {}, h("summary", {}, words.leaving), this.shown().sides(this.report!)));
   }
 
-  /** A button that asks once more before it withdraws: nobody can take that back. */
   private withdrawing(): HTMLElement[] {
-    const { words, status } = this, swap = (from: HTMLElement, to: HTMLElement, next: HTMLElement): void => {
+    this.status.textContent = "";
+    return [this.askingAgain("withdraw own", this.status, () => true, () => this.withdraw()), this.status];
+  }
+
+  /** A button that asks once more before it withdraws: nobody can take that back. isReady: whether there is anything to withdraw. */
+  private askingAgain(name: string, status: HTMLElement, isReady: () => boolean | Promise<boolean>, act: () => Promise<void>): HTMLElement {
+    const { words } = this, swap = (from: HTMLElement, to: HTMLElement, next: HTMLElement): void => {
       from.replaceWith(to);
       next.focus();
     };
-    const wish = h("button", { type: "button", class: "withdraw own", click: () => swap(wish, asked, keep) }, words.withdraw);
+    const wish = h("button", { type: "button", class: name, click: async () => (await isReady()) && swap(wish, asked, keep) }, words.withdraw);
     const keep = h("button", { type: "button", class: "keep", click: () => swap(asked, wish, wish) }, words.keep);
     const sure = h("button", { type: "button", class: "sure", click: () => {
       swap(asked, wish, status);
-      void this.withdraw();
+      void act();
     } }, words.meant);
     const asked = h("div", { class: "confirm", role: "group", "aria-label": words.isMeant }, h("p", {}, words.isMeant), keep, sure);
-    status.textContent = "";
-    return [wish, status];
+    return wish;
   }
 
   /** Reports of rounds that are over can be withdrawn also while the next one is being asked. */
@@ -310,14 +323,19 @@ class Page {
   }
 
   private fromReceipt(): Child {
-    if (isPreview) return null;
-    const { words } = this, status = h("p", { class: "status", role: "status" }), file = h("input", { type: "file", accept: "application/json,.json" });
-    const button = h("button", { type: "button", class: "withdraw", click: async () => {
-      const ids = file.files?.[0] ? await idsIn(file.files[0], this.campaign) : [];
+    if (isPreview || this.isClosed) return null;
+    const { words } = this, status = h("p", { class: "status", role: "status", tabindex: -1 }), file = h("input", { type: "file", accept: "application/json,.json" });
+    const chosen = (): Promise<string[]> => (file.files?.[0] ? idsIn(file.files[0], this.campaign) : Promise.resolve([]));
+    const isReceipt = async (): Promise<boolean> => {
+      const isOne = !!(await chosen()).length;
+      status.textContent = isOne ? "" : words.badReceipt;
+      return isOne;
+    };
+    const button = this.askingAgain("withdraw", status, isReceipt, async () => {
       let answer: number | undefined;
-      for (const id of ids) if (answer === undefined || answer === 204) answer = await forget(id);
+      for (const id of await chosen()) if (answer === undefined || answer === 204) answer = await forget(id);
       status.textContent = answer === undefined ? words.badReceipt : answer === 204 ? words.withdrawn : answer === 409 ? words.closed : words.unwithdrawn;
-    } }, words.withdraw);
+    });
     return h("details", { class: "other" }, h("summary", {}, words.fromReceipt), h("label", { class: "file" }, words.chooseReceipt, " ", file), button, status);
   }
 

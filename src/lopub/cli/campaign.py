@@ -3,13 +3,24 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from lopub.cli.campaign_figures import CHOICE_PEOPLE, REFERENCE_PEOPLE, below_wish, expected_error, exposure, sample_in_words
+from lopub.cli.campaign_figures import (
+    CHOICE_PEOPLE,
+    REFERENCE_PEOPLE,
+    below_wish,
+    described,
+    expected_error,
+    exposure,
+    sample_in_words,
+    terms_in_words,
+    warnings_of,
+)
 from lopub.cli.console import note, out, print_json, say, table, tell
+from lopub.cli.next_steps import opening_step
 from lopub.cli.options import (
     OUTPUT,
     AsJson,
@@ -32,7 +43,7 @@ from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
 from lopub.contract.view import ViewRule, view_from_text
-from lopub.contract.wording import Wording, lifetime_in_words, rounds_in_words, weakness
+from lopub.contract.wording import Wording, lifetime_in_words
 from lopub.errors import CampaignError, DomainError
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.request import CampaignRequest, make_campaign
@@ -264,6 +275,8 @@ def write(
     warn_of(campaign)
     if not as_json:
         say(f"written: {output}")
+        if people is not None:
+            say(opening_step(output, people))
 
 
 @app.command()
@@ -333,37 +346,6 @@ def tell_checked(campaign: Campaign, n_digits: int, *, as_json: bool) -> None:
     tell(document, f"ok: campaign {campaign.id}", as_json=as_json)
 
 
-def described(campaign: Campaign) -> dict[str, Any]:
-    """What `show` shows, for programs."""
-    return {
-        "campaign": campaign.id,
-        "name": campaign.terms.name,
-        "epsilon": campaign.epsilon,
-        "lifetime_epsilon": campaign.lifetime_epsilon,
-        "mechanism": campaign.mechanism.to_json(),
-        "view": str(campaign.view),
-        "randomize": "jointly" if campaign.jointly else "separately",
-        "longest_report_bytes": campaign.longest_report,
-        "min_reports": campaign.terms.min_reports,
-        "warnings": warnings_of(campaign),
-        "attributes": [
-            {
-                "name": a.name,
-                "type": a.type,
-                "candidates": list(a.texts),
-                "epsilon": campaign.epsilon_of(a.name),
-                "lifetime_epsilon": float_up(campaign.lifetime_loss_of(a.name)),
-            }
-            for a in campaign.domain.attributes
-        ],
-    }
-
-
-def warnings_of(campaign: Campaign) -> list[str]:
-    """What a steward should know before people are asked."""
-    return [text for text in [weakness(campaign)] if text]
-
-
 def warn_of(campaign: Campaign) -> None:
     """The same on standard error."""
     for text in warnings_of(campaign):
@@ -385,8 +367,7 @@ def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = 
     }
     if (exposed := exposure(campaign)) is not None:
         rows["poisoning"] = exposed
-    if campaign.terms.schedule:
-        rows["schedule"] = f"{campaign.terms.schedule.opens} to {campaign.terms.schedule.closes}{rounds_in_words(campaign)}"
+    rows |= terms_in_words(campaign)
     summary = table("", "")
     summary.show_header = False
     for name, value in rows.items():

@@ -1,9 +1,12 @@
-"""What a steward may expect of a campaign: its errors, what fakes can do, and what a sample hides, each in one line."""
+"""What a steward may expect of a campaign: terms, errors, what fakes can do, and what a sample hides, each in one line."""
 
 from decimal import Decimal
+from typing import Any
 
-from lopub.contract.budget import decimal_up, sampled_up
+from lopub.contract.budget import decimal_up, float_up, sampled_up
 from lopub.contract.campaign import Campaign
+from lopub.contract.terms import Terms
+from lopub.contract.wording import rounds_in_words, weakness
 from lopub.forecast.design import PEOPLE as CHOICE_PEOPLE
 from lopub.forecast.outlook import outlook_of
 from lopub.forecast.poisoning import most_exposed
@@ -13,7 +16,10 @@ REFERENCE_PEOPLE = 10_000
 NEAR = Decimal("0.98")
 """Of the epsilon that was asked for: what is below it is told."""
 
-__all__ = ["CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "expected_error", "exposure", "sample_in_words"]
+__all__ = [
+    "CHOICE_PEOPLE", "REFERENCE_PEOPLE", "below_wish", "described", "expected_error", "exposure", "sample_in_words",
+    "terms_in_words", "terms_of", "warnings_of",
+]  # fmt: skip
 
 
 def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> str:
@@ -60,3 +66,63 @@ def sample_in_words(campaign: Campaign, share: Decimal) -> str:
         f" random and in secret{once}: the size of the sample may be known, who is in it may not; {whole} for the collector, as"
         " without a sample, because it sees who sent"
     )
+
+
+def terms_of(terms: Terms) -> dict[str, Any]:
+    """On which terms people are asked, beside how few reports are shown; null where nothing is said."""
+    schedule = terms.schedule
+    return {
+        "title": terms.title or None,
+        "consent": terms.consent or None,
+        "languages": [terms.language, *terms.translations],
+        "opens": None if schedule is None else str(schedule.opens),
+        "closes": None if schedule is None else str(schedule.closes),
+        "retention_days": terms.retention_days or None,
+        "licence": terms.licence or None,
+    }
+
+
+def terms_in_words(campaign: Campaign) -> dict[str, str]:
+    """The same for people: what they were promised, or that nothing was said."""
+    terms, schedule = campaign.terms, campaign.terms.schedule
+    kept = f"reports are deleted {terms.retention_days:,} days after the close"
+    return {
+        "consent": terms.consent or "says nothing",
+        "schedule": "open until somebody closes it"
+        if schedule is None
+        else f"{schedule.opens} to {schedule.closes}{rounds_in_words(campaign)}",
+        "retention": kept if terms.retention_days else "reports are kept until somebody deletes them",
+        **({"licence": terms.licence} if terms.licence else {}),
+    }
+
+
+def described(campaign: Campaign) -> dict[str, Any]:
+    """What `show` shows, for programs."""
+    return {
+        "campaign": campaign.id,
+        "name": campaign.terms.name,
+        "epsilon": campaign.epsilon,
+        "lifetime_epsilon": campaign.lifetime_epsilon,
+        "mechanism": campaign.mechanism.to_json(),
+        "view": str(campaign.view),
+        "randomize": "jointly" if campaign.jointly else "separately",
+        "longest_report_bytes": campaign.longest_report,
+        "min_reports": campaign.terms.min_reports,
+        **terms_of(campaign.terms),
+        "warnings": warnings_of(campaign),
+        "attributes": [
+            {
+                "name": a.name,
+                "type": a.type,
+                "candidates": list(a.texts),
+                "epsilon": campaign.epsilon_of(a.name),
+                "lifetime_epsilon": float_up(campaign.lifetime_loss_of(a.name)),
+            }
+            for a in campaign.domain.attributes
+        ],
+    }
+
+
+def warnings_of(campaign: Campaign) -> list[str]:
+    """What a steward should know before people are asked."""
+    return [text for text in [weakness(campaign)] if text]

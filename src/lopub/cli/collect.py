@@ -1,7 +1,7 @@
 """`lopub collect`: open, close and list a collector's campaigns, without HTTP."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,34 +14,52 @@ from lopub.contract.schedule import GRACE_DAYS, day_of
 if TYPE_CHECKING:
     from lopub.service.campaigns import Entry
 
+People = Annotated[
+    int | None,
+    typer.Option(
+        "--people",
+        metavar="N",
+        help="For how many people it was planned: the goal that the console shows. Kept once.",
+        min=1,
+        show_default=False,
+    ),
+]
 app = typer.Typer(no_args_is_help=True, help="Open, close and list the campaigns of a collector's database.")
 
 
 @app.command("open")
 def open_(
-    campaign_file: CampaignFile, database: Database = DEFAULT, grace_days: Grace = GRACE_DAYS, as_json: AsJson = False
+    campaign_file: CampaignFile,
+    database: Database = DEFAULT,
+    people: People = None,
+    grace_days: Grace = GRACE_DAYS,
+    as_json: AsJson = False,
 ) -> None:
     """Open a campaign, so that its collector takes reports. A running collector need not be restarted.
 
     A campaign with a schedule closes by itself: reports that were made within the schedule, and withdrawals, are still taken for
     some days of grace after it. A campaign without a schedule stays open until it is closed.
 
-    Example: `lopub collect open campaign.json --database sqlite:///lopub.db`
+    Example: `lopub collect open campaign.json --people 5000 --database sqlite:///lopub.db`
 
     More: docs/operating.md
     """
     campaign = Campaign.load(campaign_file)
     with opened(database, create=True) as store:
         from lopub.service.campaigns import open_campaign
-        from lopub.service.console.keeping import BY_COMMAND, record
+        from lopub.service.console.keeping import BY_COMMAND, goal_of, record, set_goal
 
         entry, is_new = open_campaign(store, campaign, grace_days=grace_days)
         if is_new:
             record(store, BY_COMMAND, "campaign opened", campaign.id)
+        if people is not None:
+            set_goal(store, entry.number, people)
+        goal = goal_of(store, entry.number)
     address, page = f"/campaigns/{campaign.id}", f"/c/{campaign.id}"
     line = f"campaign {campaign.terms.name} {opening(entry)}{'' if is_new else ' (it was already)'}: {address}"
-    told = described(entry) | {"is_new": is_new, "address": address, "page": page}
-    tell(told, line, f"people take part at {page} of the collector", as_json=as_json)
+    told = described(entry) | {"is_new": is_new, "address": address, "page": page, "planned_for": goal}
+    planned = [] if goal is None else [f"planned for {goal:,} people: the console says how far it is from there"]
+    tell(told, line, *planned, f"people take part at {page} of the collector", as_json=as_json)
 
 
 @app.command()

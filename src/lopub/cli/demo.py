@@ -13,14 +13,12 @@ from lopub.cli.outputs import check_directory, check_file, check_parent
 from lopub.cli.publish import print_publication
 from lopub.collection.batch import ReportBatch
 from lopub.collection.catalogue import ALUMNI
+from lopub.contract.budget import SUGGESTED_EPSILON
 from lopub.contract.terms import Terms
 from lopub.errors import StoreError
 from lopub.evaluation import Evaluation, evaluate
 from lopub.forecast.request import CampaignRequest, make_campaign
 from lopub.release import publish
-
-DEMO_EPSILON = 4
-"""Within the 1.7 to 12 that deployments have stated."""
 
 
 def demo(
@@ -45,7 +43,9 @@ def demo(
     dataset = ALUMNI.people(people, seed=seed)
     dataset.save(table_file, force=force)
     say(f"1. {people:,} made-up alumni with {len(dataset.domain)} attributes: {table_file}")
-    campaign = make_campaign(dataset.domain, Terms(name="alumni", title="College alumni"), CampaignRequest(epsilon=DEMO_EPSILON))
+    campaign = make_campaign(
+        dataset.domain, Terms(name="alumni", title="College alumni"), CampaignRequest(epsilon=SUGGESTED_EPSILON)
+    )
     campaign.save(campaign_file, force=force)
     say(f"2. A campaign that asks them: {campaign_file}")
     out.print(summary_of(campaign))

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from lopub.contract.budget import SUGGESTED_EPSILON
+
 Steps = tuple[tuple[str, str], ...]
 
 ASK: Steps = (
@@ -17,8 +19,11 @@ COLLECT: Steps = (
 )
 PLAN: Steps = (
     ("lopub draft check draft.json", "is anything wrong with the questions?"),
-    ("lopub plan draft.json --people 5000 --epsilon 2", "what would come out?"),
-    ("lopub campaign make draft.json -o campaign.json --epsilon 2", "a campaign, which people can answer"),
+    (f"lopub plan draft.json --people 5000 --epsilon {SUGGESTED_EPSILON}", "what would come out?"),
+    (
+        f"lopub campaign make draft.json -o campaign.json --people 5000 --epsilon {SUGGESTED_EPSILON}",
+        "a campaign, which people can answer",
+    ),
 )
 SHOWN: Steps = (
     ("lopub query demo/publication donates", "ask the demo's publication something, and get an interval"),
@@ -43,6 +48,11 @@ def next_steps(folder: Path) -> Steps:
         ("demo/publication/manifest.json", lambda _: SHOWN),
     )
     return next((steps(folder / name) for name, steps in stages if (folder / name).exists()), BEGIN)
+
+
+def opening_step(campaign_file: Path, people: int) -> str:
+    """How a campaign that was planned for so many people is opened: its file, which all people get, does not say how many."""
+    return f"next: lopub collect open {campaign_file} --people {people}, so that the console knows the goal"
 
 
 def _publish(source: Path) -> Steps:

@@ -7,8 +7,10 @@ import typer
 from rich.table import Table
 
 from lopub.cli.console import note, noted_warnings, out, print_json, progress_bar, say, table
+from lopub.cli.next_steps import opening_step
 from lopub.cli.options import OUTPUT, AsJson, Force, LifetimeEpsilon, Margins, Seed
 from lopub.cli.outputs import check_file
+from lopub.cli.plan_document import by_attribute, described
 from lopub.cli.plan_rounds import (
     KeptPlan,
     check_enough,
@@ -38,6 +40,7 @@ from lopub.planning.advice import OTHERS, in_words
 from lopub.planning.rounds import options_of
 
 N_SHOWN = 5
+N_ATTRIBUTES = 12
 WHAT = {"pairs": "pairs of attributes", "shares": "single attributes", "table": "pairs of the synthetic table"}
 HOW = {
     "jointly": "the answers of one report are randomized as one, with the whole epsilon",
@@ -162,7 +165,7 @@ def plan(
         if output is None:
             is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
             say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
-    tell_end(campaign, [] if as_json else files)
+    tell_end(campaign, [] if as_json else files, output, people)
 
 
 def check_two_given(*values: float | None) -> None:
@@ -198,12 +201,14 @@ def write_files(campaign: Campaign, output: Path | None, page: bytes, html: Path
         write_whole(html, page, force=force)
 
 
-def tell_end(campaign: Campaign, files: list[Path]) -> None:
-    """What to beware of, and where things lie now."""
+def tell_end(campaign: Campaign, files: list[Path], output: Path | None, people: int) -> None:
+    """What to beware of, where things lie now, and what comes next. output: the campaign's, where it is written."""
     if warning := weakness(campaign):
         note(f"warning: {warning}")
     for file in files:
         say(f"written: {file}")
+    if files and output is not None:
+        say(opening_step(output, people))
 
 
 def next_step(path: Path, found: Plan, people: int, *, plain: bool) -> str:
@@ -269,57 +274,6 @@ def weights_of(domain: Domain, texts: list[str], important: list[str]) -> dict[s
     return found
 
 
-def described(found: Plan, advised: list[Advice], campaign: Campaign) -> dict[str, Any]:
-    """The plan for programs."""
-    forecast = found.best.forecast
-    return {
-        "people": found.people,
-        "epsilon": found.epsilon,
-        "warnings": [text for text in [weakness(campaign)] if text],
-        "goal": found.goal,
-        "population": found.population.label,
-        "dependence": found.population.dependence,
-        "error": found.error,
-        "expected": {"shares": forecast.shares, "pairs": forecast.pairs, "independence": forecast.blind, "unseen": forecast.bias},
-        "accuracy": ACCURACY,
-        "error_by_dependence": found.spread,
-        "smallest_share": found.smallest_share,
-        "independence_wins": found.independence_wins,
-        "error_with_twice_the_people": found.error_with(people=2),
-        "error_with_half_the_people": found.error_with(people=0.5),
-        "error_with_twice_the_epsilon": found.error_with(epsilon=2),
-        "error_with_half_the_epsilon": found.error_with(epsilon=0.5),
-        "curves": {of: [{of: value, "error": error} for value, error in found.curve(of)] for of in ("people", "epsilon")},
-        "advice": [{key: value for key, value in vars(one).items() if value not in (None, "")} for one in advised],
-        "options": [described_option(option) for option in found.options],
-    }
-
-
-def described_option(option: Option) -> dict[str, Any]:
-    """One design of a plan, for programs."""
-    trial = option.trial
-    return {
-        "mechanism": option.design.mechanism,
-        "view": str(option.design.view),
-        "jointly": option.design.jointly,
-        "report_bytes": option.report_bytes,
-        "expected": {"shares": option.forecast.shares, "pairs": option.forecast.pairs},
-        "tried": None
-        if trial is None
-        else {
-            "people": trial.n_people,
-            "shares": trial.share_error,
-            "pairs": _known_error(trial.pair_error),
-            "table": _known_error(trial.table_error),
-        },
-    }
-
-
-def _known_error(error: float) -> float | None:
-    """JSON knows no number that is none."""
-    return None if error != error else error
-
-
 def print_plan(found: Plan, advised: list[Advice]) -> None:
     """The choice, the runners-up, and what changes with what."""
     best = found.best
@@ -342,6 +296,7 @@ def print_plan(found: Plan, advised: list[Advice]) -> None:
         values = table(of, *(_value(value) for value, _ in found.curve(of)))
         values.add_row("error", *(f"{error:.3f}" for _, error in found.curve(of)))
         out.print(values)
+    out.print(_attributes(found))
     for one in advised:
         say(f"advice: {one.text}")
     say(f"{'; '.join(explained(found))}; more in docs/choosing.md")
@@ -354,6 +309,17 @@ def explained(found: Plan) -> list[str]:
     words |= {rule.kind: rule.in_short for rule in ViewRule.known.values()} | HOW
     present = shown.replace(",", " ").replace(":", " ").split()
     return [f"{word}: {meaning}" for word, meaning in words.items() if meaning and word in present]
+
+
+def _attributes(found: Plan) -> Table:
+    """What is expected of each, the worst first; each option of a list stands for itself."""
+    shown = table("attribute", "expected error of its shares", right=("expected error of its shares",))
+    worst = sorted(by_attribute(found).items(), key=lambda one: -one[1])
+    for name, error in worst[:N_ATTRIBUTES]:
+        shown.add_row(name, f"{error:.3f}")
+    if len(worst) > N_ATTRIBUTES:
+        shown.add_row(f"{len(worst) - N_ATTRIBUTES} others", f"at most {worst[N_ATTRIBUTES][1]:.3f}")
+    return shown
 
 
 def _options(found: Plan) -> Table:

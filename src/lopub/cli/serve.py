@@ -49,9 +49,17 @@ SettingsFile = Annotated[
     ),
 ]
 Demo = Annotated[
-    bool, typer.Option("--demo", help="Show the whole product: made-up campaigns in a new database, and a token to sign in.")
+    bool,
+    typer.Option(
+        "--demo",
+        help="Show the whole product: made-up campaigns in a new database, deleted when it stops, and a token to sign in.",
+    ),
 ]
 Given = Mapping[str, str | int | None]
+DEMO_ENDS = (
+    "a demo keeps nothing: when it stops, everything in it is deleted, also what you wrote; to keep your work, start"
+    " lopub serve --database sqlite:///lopub.db"
+)
 
 
 def serve(
@@ -94,6 +102,7 @@ def run(settings: "CollectorSettings", store: "ReportStore", token: str) -> None
         if console:
             say(f"the console is at {console}")
         if token:
+            say(DEMO_ENDS)
             say(f"sign in with {token}")
 
     with worker_beside(settings.database, settings.home) if settings.console else nullcontext():

@@ -19,6 +19,8 @@ LARGEST_EPSILON = 200
 
 LARGEST_SHOWN = 14
 """Above this epsilon a factor e^epsilon is told as a power of ten."""
+SUGGESTED_EPSILON = 4
+"""What a new draft is planned with, and examples take, until somebody decides: within the 1.7 to 12 that deployments state."""
 WEAK_EPSILON = 8
 """Above this, one report alone can make an observer nearly certain: the guarantee is a bound on paper (PRIVACY.md)."""
 

@@ -9,6 +9,7 @@ from lopub.contract.condition import Comparison
 from lopub.contract.domain import Attribute, Dated, Domain, IntegerRange, Question, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
+from lopub.contract.wording import PAGE_LANGUAGES
 from lopub.forecast.draft import Draft, Mistake
 from lopub.laws.support import MOST_CELLS, Support
 
@@ -24,7 +25,7 @@ def advice_on(draft: Draft) -> list[Mistake]:
         return []
     domain = domain_of(draft.questions)
     found = [Mistake(text, ("schema", "fields", draft.places[name])) for name, text in _on_questions(domain)]
-    found += [Mistake(text, (member,)) for member, text in _on_terms(draft.terms)]
+    found += [Mistake(text, (member,)) for member, text in (*_on_terms(draft.terms), *_on_pages(draft.terms))]
     return [*found, *(Mistake(text) for text in _on_languages(draft.terms, domain))]
 
 
@@ -77,6 +78,17 @@ def _on_languages(terms: Terms, domain: Domain) -> Iterator[str]:
             yield (
                 f"{len(left)} of {len(domain.questions)} questions have no text in {language}: {few(tuple(left))}; who reads"
                 f" {language} sees them in {terms.language}"
+            )
+
+
+def _on_pages(terms: Terms) -> Iterator[tuple[str, str]]:
+    """Languages that the page on which people take part does not speak itself."""
+    for tag in (terms.language, *terms.translations):
+        if tag.lower().partition("-")[0] not in PAGE_LANGUAGES:
+            yield (
+                "language" if tag == terms.language else "translations",
+                "the page on which people take part has its own words (buttons, what epsilon means, how to withdraw) in English"
+                f" and German only; who reads {tag} sees your texts in {tag} and those in English",
             )
 
 

@@ -2,12 +2,14 @@
 
 from datetime import date, timedelta
 
+from lopub.contract.budget import SUGGESTED_EPSILON
+
 DAYS_OPEN = 30
 SOME_DAY = date(2027, 1, 1)
 TEMPLATE = """\
 // A draft of a campaign: what is asked, and on which terms. Comments like this one are allowed in drafts only.
 // Change it, then: lopub draft check FILE        all mistakes and advice, by field and line
-//                  lopub campaign make FILE -o campaign.json --epsilon 4
+//                  lopub campaign make FILE -o campaign.json --epsilon EPSILON
 // Every kind of question is explained in docs/questionnaires.md.
 {
   "name": "NAME",              // small letters, digits, dots, hyphens, underscores
@@ -72,7 +74,12 @@ TEMPLATE = """\
 
 def template(name: str, first: date = SOME_DAY) -> str:
     """The draft, for a campaign of this name that opens on this day: today, where people are to answer at once."""
-    filled = {"FIRST": str(first), "LAST": str(first + timedelta(days=DAYS_OPEN)), "NAME": name}
+    filled = {
+        "FIRST": str(first),
+        "LAST": str(first + timedelta(days=DAYS_OPEN)),
+        "NAME": name,
+        "EPSILON": str(SUGGESTED_EPSILON),
+    }
     text = TEMPLATE
     for place, written in filled.items():
         text = text.replace(place, written, 1)

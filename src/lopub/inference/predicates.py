@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.contract.attribute import NOT_APPLICABLE, few
-from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Dated, Domain, IntegerRange
+from lopub.contract.domain import Attribute, Binned, Boolean, Clique, Dated, Domain, IntegerRange, TickList
 from lopub.errors import DomainError
 from lopub.inference.expressions import Atom, Conjunction, Literal, Negation, Tree, comparisons, written
 from lopub.inference.joint import Probabilities, product_of
@@ -61,6 +61,9 @@ def position_of(domain: Domain, name: str) -> int:
     """Where an attribute stands; a name that is not there gets the nearest one that is."""
     if name in domain:
         return domain.position(name)
+    if options := next((one.options for one in domain.questions if isinstance(one, TickList) and one.name == name), ()):
+        shown = " or ".join(written(option.name) for option in options[:2])
+        raise DomainError(f"{_shown(name)} is a list, of which each option is asked for by itself, such as {shown}")
     if near := _nearest(name, domain.names):
         raise DomainError(f"there is no attribute {_shown(name)}; did you mean {written(near)}?")
     raise DomainError(f"there is no attribute {_shown(name)}; the {len(domain)} attributes are {few(domain.names)}")

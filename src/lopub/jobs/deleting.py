@@ -12,13 +12,13 @@ from lopub.service.campaigns import erase, hides_a_round
 from lopub.service.console.results import has_result
 from lopub.service.queue import jobs_of
 
-REMAINS = (
-    "what was published before",
+REMAINS = [
+    "copies of what was published before",
     "backups of the database, and copies of exported reports, that were taken elsewhere",
     "the database's own write-ahead log, replicas and dumps, until they are recycled",
     "snapshots and backups of the disk",
-)
-"""What a deletion cannot reach."""
+]
+"""What a deletion cannot reach. Backups that the service made itself are not among it: they are named apart, by their jobs."""
 MOST_COPIES = 1_000_000
 """Exports and backups that are looked for: all of them."""
 
@@ -33,14 +33,14 @@ def delete(task: Task, part: Path) -> dict[str, Any]:
     n_rows = erase(task.store, entry) if entry.erased is None else 0  # by itself, at the end of its retention, or by an attempt
     n_exports = _without_exports(task)
     made = jobs_of(task.store, kind="backup", most=MOST_COPIES)
-    backups = [f"backup {job.number}" for job in made if has_result(task.home, job)]
     certificate = {
         "campaign": entry.campaign.id,
         "name": entry.campaign.terms.name,
         "deleted_on": str(day_of(task.store.today())),
         "rows_deleted": n_rows if is_told and n_rows >= entry.campaign.terms.min_reports else None,  # fewer are not told
         "exports_deleted": n_exports,
-        "may_remain": [*REMAINS, *(f"{name}, which this service made" for name in backups)],
+        "backups_here": sorted(job.number for job in made if has_result(task.home, job)),
+        "may_remain": REMAINS,
     }
     (part / "certificate.json").write_text(json.dumps(certificate, ensure_ascii=False, indent=1), encoding="utf-8")
     return certificate

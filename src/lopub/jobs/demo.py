@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 from lopub.collection.catalogue import ALUMNI
 from lopub.collection.simulation.clients import simulate
+from lopub.contract.budget import SUGGESTED_EPSILON
 from lopub.contract.campaign import Campaign
 from lopub.contract.schedule import Schedule, day_of
 from lopub.contract.terms import Terms
@@ -17,7 +18,6 @@ from lopub.service.importing import import_reports
 from lopub.service.queue import ask
 from lopub.service.store import ReportStore
 
-EPSILON = 4
 PEOPLE = 6_000
 DAYS = 12
 """On which people answer, the last of them today."""
@@ -48,7 +48,7 @@ def _a_month_from(today: date) -> Schedule:
 
 
 def _campaign(terms: Terms) -> Campaign:
-    return make_campaign(ALUMNI.people(1, seed=0).domain, terms, CampaignRequest(epsilon=EPSILON))
+    return make_campaign(ALUMNI.people(1, seed=0).domain, terms, CampaignRequest(epsilon=SUGGESTED_EPSILON))
 
 
 def _answered(store: ReportStore, campaign: Campaign, *, seed: int) -> None:

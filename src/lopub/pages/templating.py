@@ -10,17 +10,20 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from lopub.contract.wording import chosen_language
+from lopub.contract.wording import PAGE_LANGUAGES, chosen_language
 
 HERE = Path(__file__).parent
-LANGUAGES = ("en", "de")
-"""Of the pages' own words. English is what templates are written in; the others stand in words/."""
+LANGUAGES = PAGE_LANGUAGES
 COMMAS = {"de"}
 """Languages that write 1.234,5 for 1,234.5."""
 
 
 EXACT = 1e-6
 """Of the last digit of an epsilon: what its conversion to a binary number may have added."""
+
+
+LAST, MOST_DIGITS = 1e-9, 9
+"""Of a probability that is rounded up: what its conversion may have added, and the digits after which it may be certain."""
 
 
 def page_language(wanted: Sequence[str]) -> str:
@@ -53,6 +56,7 @@ def environment(language: str, templates: Path, words: Path = HERE / "words") ->
     found.filters |= {
         "number": figures.number,
         "share": figures.share,
+        "at_most": figures.at_most,
         "between": figures.between,
         "told": figures.told,
         "guaranteed": figures.guaranteed,
@@ -111,6 +115,15 @@ class Figures:
     def share(self, value: float) -> Markup:
         """A share in per cent."""
         return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{100 * value:.1f}"))
+
+    def at_most(self, value: float) -> Markup:
+        """A probability in per cent, rounded up, with as many digits as it takes not to be taken for certain: so the page on
+        which people take part tells it, too."""
+        digits = 0
+        while value < 1 and math.ceil(100 * value * 10**digits - LAST) >= 100 * 10**digits and digits < MOST_DIGITS:
+            digits += 1
+        up = math.ceil(100 * value * 10**digits - LAST) / 10**digits
+        return Markup('<data value="{}">{}&nbsp;%</data>').format(repr(value), self._shown(f"{up:.{digits}f}"))
 
     def between(self, ends: tuple[float, float]) -> Markup:
         """An interval of shares in per cent."""

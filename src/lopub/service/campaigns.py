@@ -60,6 +60,13 @@ class Entry:
         return _day(self.closed)
 
     @property
+    def last_kept(self) -> int | None:
+        """The last day on which its reports are kept, as a slot: so many whole days after that of the close as it says. None
+        while it is open, or where they are kept until somebody deletes them."""
+        days = self.campaign.terms.retention_days
+        return self.closed + days if days and self.closed is not None else None
+
+    @property
     def closes_on(self) -> date | None:
         return _day(self.closes)
 
@@ -230,8 +237,7 @@ def overdue(store: ReportStore) -> Iterator[Entry]:
         rows = connection.execute(select(campaigns).where(campaigns.c.erased.is_(None), is_closed)).all()
     for row in rows:
         entry = _from_row(store, row, Campaign.from_bytes(row.body))
-        kept_for = entry.campaign.terms.retention_days
-        if kept_for and entry.closed is not None and store.today() > entry.closed + kept_for:
+        if entry.last_kept is not None and store.today() > entry.last_kept:
             yield entry
 
 

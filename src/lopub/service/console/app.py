@@ -94,7 +94,7 @@ def _answering(desk: Desk, screen: Screen) -> Handler:
     """A screen behind its checks."""
 
     async def handle(request: Request) -> Response:
-        visit = _visit(request)
+        visit = replace(_visit(request), is_demo=desk.is_demo)
         try:
             answer = await _checked(desk, screen, request, visit)
         except LopubError as error:

@@ -28,6 +28,14 @@ _NEW: dict[str, Object] = {
 FIRST = "question-1"
 Maybe = Json | None
 
+STEPS = {"write": "", "plan": "/plan", "preview": "/preview"}
+"""The screens of a draft, by the buttons that lead there."""
+
+
+def step_of(draft_id: str, button: str, *, here: str) -> str:
+    """Where a button of a draft leads: to another step, or back to where it was pressed."""
+    return f"/console/drafts/{draft_id}{STEPS.get(button, STEPS[here])}"
+
 
 def read_text(text: str) -> Object:
     """The draft that a text is."""

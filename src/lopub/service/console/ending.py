@@ -6,7 +6,7 @@ from contextlib import suppress
 from lopub.errors import DomainError, LopubError, NoCampaign
 from lopub.release import Publication
 from lopub.release.published_study import study_of
-from lopub.service.campaigns import find_campaign
+from lopub.service.campaigns import day_at, find_campaign
 from lopub.service.collector import CAMPAIGN_ID
 from lopub.service.console.asking import askables, share_in_report
 from lopub.service.console.desk import Answer, Desk, Screen, file, page, refused, result_of, to
@@ -81,9 +81,10 @@ def show_delete(desk: Desk, visit: Visit) -> Answer:
     """When reports are deleted by themselves, and how to do it now; afterwards, the certificate."""
     entry = desk.entry(visit)
     jobs = jobs_of(desk.store, entry.campaign.id, kind="delete", most=1)
-    days = entry.campaign.terms.retention_days
-    left = None if entry.closed is None or not days else max(0, entry.closed + days + 1 - entry.clock())
-    return page(visit, "delete.html", entry=entry, job=jobs[0] if jobs else None, days_left=left)
+    last = entry.last_kept
+    left = None if last is None else max(0, last - entry.clock())
+    day = None if last is None else day_at(last)
+    return page(visit, "delete.html", entry=entry, job=jobs[0] if jobs else None, days_left=left, last_day=day)
 
 
 def start_delete(desk: Desk, visit: Visit) -> Answer:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from lopub.contract.budget import WEAK_EPSILON
 from lopub.contract.campaign import Campaign
+from lopub.contract.domain import Domain, TickList
 from lopub.contract.fields import domain_of
 from lopub.contract.terms import Terms
 from lopub.errors import CampaignError, DomainError, LopubError
@@ -27,7 +28,7 @@ from lopub.pages.contribution import contribution_page, policy
 from lopub.service.campaigns import open_campaign
 from lopub.service.console.binning import binned, can_bin
 from lopub.service.console.desk import Answer, Desk, Screen, page, refused, result_of, to
-from lopub.service.console.drafting import fields_of, read_text, written
+from lopub.service.console.drafting import fields_of, read_text, step_of, written
 from lopub.service.console.keeping import EPSILON, PEOPLE, KeptDraft, drop_draft, find_draft, keep_plan, keep_text, set_goal
 from lopub.service.console.naming import finished, names_in
 from lopub.service.console.results import has_result
@@ -58,7 +59,7 @@ def chosen(visit: Visit, kept: KeptDraft) -> tuple[int, str]:
 def _scaled(visit: Visit) -> int:
     """People by a slider whose steps are powers of ten, with two digits; 0 where there is none."""
     try:
-        power = min(max(float(visit.query.get("scale", "nan")), 0.0), 8.0)
+        power = min(max(float(visit.form.get("scale", visit.query.get("scale", "nan"))), 0.0), 8.0)
     except ValueError:
         return 0
     return 0 if math.isnan(power) else int(float(f"{10**power:.1e}"))
@@ -97,36 +98,55 @@ def warm() -> None:
 
 def show_plan(desk: Desk, visit: Visit) -> Answer:
     """What is to be expected; as a part of the page where a slider was moved."""
-    kept = find_draft(desk.store, visit.at["draft"])
+    return _forecast(desk, visit, find_draft(desk.store, visit.at["draft"]))
+
+
+def _forecast(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
     people, epsilon = chosen(visit, kept)
     try:
         text = finished(kept.text)
-        _, terms = _terms_of(text)
+        population, terms = _terms_of(text)
         reports = max(terms.reports_together(people), 1)
         found = forecasts(text, reports, epsilon)
     except LopubError as error:
         return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     tried = jobs_of(desk.store, kept.id, kind="plan", most=1)
-    return page(
+    answer = page(
         visit,
         "forecast.html" if visit.is_part else "plan.html",
         kept=kept,
         terms=terms,
         people=people,
         epsilon=epsilon,
-        is_scaled="scale" in visit.query,
+        is_scaled="scale" in {**visit.query, **visit.form},
         scale=f"{math.log10(people):.1f}",
-        sure=math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 1000,  # rounded up, as all that is said of privacy
+        sure=1 / (1 + math.exp(-float(epsilon))),
         reports=reports,
         lifetime=_lifetime(terms, epsilon),
         is_weak=Decimal(_lifetime(terms, epsilon)) > WEAK_EPSILON,
         best=found[0][1],
         design=str(found[0][0]),
+        questions=by_question(population.domain, found[0][1]),
         curve=_curve(_outlooks(text, epsilon)[found[0][0]], reports),
         job=tried[0] if tried else None,
         enough=reports >= terms.min_reports,
         can_undo=desk.changes.before(kept.id, kept.version) is not None,
     )
+    answer.headers["HX-Trigger"] = "planned"  # the advice on the page is about these people, too
+    return answer
+
+
+def by_question(domain: Domain, forecast: Forecast) -> list[tuple[str, str, float]]:
+    """What is asked, the option of a list, which is a question of its own to people, and the expected error of its shares."""
+    errors = dict(zip(domain.names, forecast.share_errors.tolist(), strict=True))
+    found: list[tuple[str, str, float]] = []
+    for one in domain.questions:
+        asked = one.question or one.title or one.name
+        if isinstance(one, TickList):
+            found += [(asked, one.labels[value], errors[part.name]) for value, part in zip(one.values, one.options, strict=True)]
+        else:
+            found.append((asked, "", errors[one.name]))
+    return found
 
 
 def _lifetime(terms: Terms, epsilon: str) -> str:
@@ -205,14 +225,16 @@ def bin_question(desk: Desk, visit: Visit) -> Answer:
 
 
 def choose_plan(desk: Desk, visit: Visit) -> Answer:
-    """Keep people and epsilon; and try them out, or go on, as the button says."""
+    """Keep people and epsilon; and show what they give, try them out, or go on, as the control or the button says."""
     kept = find_draft(desk.store, visit.at["draft"])
     people, epsilon = chosen(visit, kept)
     keep_plan(desk.store, kept.id, people=people, epsilon=epsilon)
-    if visit.form.get("do") == "try":
+    if visit.is_part:
+        return _forecast(desk, visit, kept)
+    action = visit.form.get("do", "")
+    if action == "try":
         ask(desk.store, "plan", kept.id, _tried(finished(kept.text), people, epsilon))
-        return to(f"/console/drafts/{kept.id}/plan")
-    return to(f"/console/drafts/{kept.id}/preview")
+    return to(step_of(kept.id, action, here="plan"))
 
 
 def campaign_of(desk: Desk, kept: KeptDraft) -> Campaign:
@@ -233,7 +255,7 @@ def show_preview(desk: Desk, visit: Visit) -> Answer:
     try:
         campaign = campaign_of(desk, kept)
     except LopubError as error:
-        return refused(visit, str(error), back=f"/console/drafts/{kept.id}/plan")
+        return refused(visit, str(error), back=f"/console/drafts/{kept.id}")
     terms = campaign.terms
     lifetime = _lifetime(terms, kept.epsilon)
     return page(visit, "preview.html", kept=kept, campaign=campaign, title=terms.title or terms.name, lifetime=lifetime)

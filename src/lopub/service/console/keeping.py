@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Row, delete, func, insert, select, update
 
+from lopub.contract.budget import SUGGESTED_EPSILON
 from lopub.errors import DomainError
 from lopub.service.rows import audit, drafts, goals
 from lopub.service.store import ReportStore
 
-PEOPLE, EPSILON = 5_000, "4"
+PEOPLE, EPSILON = 5_000, str(SUGGESTED_EPSILON)
 """What a new draft is planned for."""
 MOST_DRAFTS = 1000
 _ID = re.compile("[0-9a-f]{16}")

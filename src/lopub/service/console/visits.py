@@ -50,6 +50,8 @@ class Visit:
     """Of the session."""
     is_secure: bool = False
     """Whether a proxy says that it was reached by TLS."""
+    is_demo: bool = False
+    """Whether everything here is made up, and gone when the collector stops."""
 
     @property
     def may_manage(self) -> bool:

@@ -1,10 +1,13 @@
 """Write: a draft is begun, uploaded and edited; whatever is wrong stands beside its field."""
 
+import re
 import secrets
 import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+
+from starlette.responses import Response
 
 from lopub.contract.schedule import day_of
 from lopub.errors import DomainError, LopubError
@@ -25,6 +28,8 @@ from lopub.service.console.showing import plain_terms, shown
 from lopub.service.console.visits import Upload, Visit
 
 LONGEST_UPLOAD = 2**20
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
+"""Of a draft, where it can be that of a file as well."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,9 @@ def _placed(remarks: list[Mistake] | tuple[Mistake, ...]) -> dict[str, list[str]
     return dict(found)
 
 
-TERMS = ("name", "language", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence")
+TERMS = (
+    "name", "language", "translations", "title", "description", "consent", "min_reports", "retention_days", "schedule", "licence",
+)  # fmt: skip
 
 
 def begin(desk: Desk, visit: Visit) -> Answer:
@@ -102,6 +109,15 @@ def show_draft(desk: Desk, visit: Visit) -> Answer:
     return _shown(desk, visit, find_draft(desk.store, visit.at["draft"]))
 
 
+def fetch_draft(desk: Desk, visit: Visit) -> Answer:
+    """The draft as a file, which can be uploaded elsewhere, or checked and made into a campaign by commands."""
+    text = finished(find_draft(desk.store, visit.at["draft"]).text)
+    name = str(drafting.read_text(text).get("name", ""))
+    named = f"{name}.json" if NAME.fullmatch(name) else "draft.json"
+    headers = {"Content-Disposition": f'attachment; filename="{named}"'}
+    return Response(f"{text}\n", media_type="application/json", headers=headers)
+
+
 def _shown(
     desk: Desk, visit: Visit, kept: KeptDraft, template: str = "write.html", *, is_stale: bool = False, was: Object | None = None
 ) -> Answer:
@@ -139,12 +155,12 @@ def _is_current(desk: Desk, visit: Visit, kept: KeptDraft) -> bool:
 def save_draft(desk: Desk, visit: Visit) -> Answer:
     """Keep what the form says, then do what its button says. Nobody overwrites what another tab has saved."""
     kept = find_draft(desk.store, visit.at["draft"])
-    if visit.form.get("do") == "copy" or not _is_current(desk, visit, kept):
+    action = "" if visit.is_part else visit.form.get("do", "")  # a save by itself presses no button, wherever the focus is
+    if action == "copy" or not _is_current(desk, visit, kept):
         return _apart(desk, visit, kept)
     old, today = drafting.read_text(kept.text), day_of(desk.store.today())
     desk.changes.remember(kept.id, left_behind(old, visit.form))
     before = drafting.written(edited(old, visit.form, today, desk.changes.earlier(kept.id)))
-    action = visit.form.get("do", "")
     if action == "language":
         action = f"language:{visit.form.get('new_language', '').strip()}"
     draft, place = changed(drafting.read_text(before), action, today)
@@ -156,9 +172,7 @@ def save_draft(desk: Desk, visit: Visit) -> Answer:
         desk.changes.did(kept.id, before, new.version)
     if visit.is_part:
         return _shown(desk, visit, new, "remarks.html", was=old)
-    if action == "plan":
-        return to(f"/console/drafts/{kept.id}/plan")
-    return to(f"/console/drafts/{kept.id}{'' if place is None else f'#q{place}'}")
+    return to(drafting.step_of(kept.id, action, here="write") + ("" if place is None else f"#q{place}"))
 
 
 def _apart(desk: Desk, visit: Visit, kept: KeptDraft) -> Answer:
@@ -208,6 +222,7 @@ def drop(desk: Desk, visit: Visit) -> Answer:
 SCREENS = (
     Screen("POST", "/console/drafts", begin, scope="manage", what="draft begun", makes=True),
     Screen("GET", "/console/drafts/{draft}", show_draft),
+    Screen("GET", "/console/drafts/{draft}/file", fetch_draft, what="file fetched"),
     Screen("POST", "/console/drafts/{draft}", save_draft, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/text", save_text, scope="manage"),
     Screen("POST", "/console/drafts/{draft}/undo", undo, scope="manage"),

@@ -6,6 +6,12 @@
   addEventListener("htmx:afterRequest", ({ detail: { xhr } }) => under_way.delete(xhr));
   addEventListener("beforeunload", () => under_way.forEach((xhr) => (xhr.onabort = xhr.onerror = null)));
 }
+// What somebody has unfolded in a part of a page stays so where that part comes anew.
+{
+  let open = [];
+  addEventListener("htmx:beforeSwap", () => (open = [...document.querySelectorAll("details[id][open]")].map(({ id }) => id)));
+  addEventListener("htmx:afterSwap", () => open.forEach((id) => document.getElementById(id)?.setAttribute("open", "")));
+}
 // A button of a draft that is pressed while what was typed is being saved waits for that, and nothing more is saved behind it:
 // otherwise the two would meet, and somebody alone would be told of two versions.
 {

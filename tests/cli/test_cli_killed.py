@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,21 +45,29 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def run(command: str, directory: Path, *arguments: str, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+Limit = tuple[int, int]
+"""Which resource, and how much of it."""
+
+
+def run(command: str, directory: Path, *arguments: str, limit: Limit | None = None) -> subprocess.Popen[bytes]:
     whole = [sys.executable, "-m", "lopub", command, *arguments]
-    return subprocess.Popen(whole, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit)
+    nowhere = subprocess.DEVNULL
+    return subprocess.Popen(whole, cwd=directory, stdout=nowhere, stderr=nowhere, preexec_fn=lambda: prepared(limit))
 
 
-def limited(what: int, most: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(what, (most, most))
+def prepared(limit: Limit | None) -> None:
+    """As a command is started from a terminal; what runs in the background of a shell script would not hear Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if limit:
+        resource.setrlimit(limit[0], (limit[1], limit[1]))
 
 
-def limit_of(how: int, rng: random.Random, largest: int) -> Callable[[], None] | None:
+def limit_of(how: int, rng: random.Random, largest: int) -> Limit | None:
     """For the third and fourth way to fail: a disk on which no file grows beyond some size, up to that of the largest; less
     memory than is needed, which runs out at any time from the start to the end."""
     if how == 2:
-        return limited(resource.RLIMIT_FSIZE, int(largest ** rng.random()))
-    return limited(resource.RLIMIT_AS, rng.randrange(50, 1500) * MEGABYTE) if how == 3 else None
+        return resource.RLIMIT_FSIZE, int(largest ** rng.random())
+    return (resource.RLIMIT_AS, rng.randrange(50, 1500) * MEGABYTE) if how == 3 else None
 
 
 def clear(directory: Path) -> None:
@@ -119,7 +127,7 @@ def ended(store: ReportStore, job: QueuedJob) -> QueuedJob:
     return find_job(store, job.number)
 
 
-def worker(files: Path, limit: Callable[[], None] | None = None) -> subprocess.Popen[bytes]:
+def worker(files: Path, limit: Limit | None = None) -> subprocess.Popen[bytes]:
     return run("worker", files, "--database", DATABASE, "--files", "jobs", "--name", "w", limit=limit)
 
 

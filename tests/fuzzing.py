@@ -42,6 +42,9 @@ try:
 except ImportError:  # `costly` needs none
     watched = contextlib.nullcontext()
 
+with contextlib.suppress(ImportError):
+    import openpyxl  # noqa: F401  # or the first form would pay for it
+
 with watched:
     import fakes
     import hostile_xlsx

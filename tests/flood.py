@@ -12,6 +12,9 @@ from typing import TypeAlias, cast
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import FRAMED_TYPE, framed
 
+PATIENCE_SECONDS = 15
+"""How long answers are waited for once the last request is sent."""
+
 
 @dataclass
 class Flooded:
@@ -21,6 +24,12 @@ class Flooded:
     """0: the connection ended without an answer."""
     n_without_retry_after: int = 0
     """Of those that were sent away."""
+    n_taken: int = 0
+    """Answered with 200 before the time was over."""
+    n_unanswered: int = 0
+    """Still without an answer a while after that."""
+    seconds_after: float = 0.0
+    """How long the last answers took, once the last request was sent."""
 
 
 Answer: TypeAlias = "multiprocessing.Queue[Flooded]"
@@ -43,15 +52,27 @@ class _Line(asyncio.Protocol):
         self._answer += data
         if not self._answer.endswith(b"}"):
             return
+        if not self._waits:  # told to go, between two requests
+            self._leave()
+            return
         status = int(self._answer[9:12])
         self._found.statuses[status] += 1
         self._found.n_without_retry_after += status == 503 and b"retry-after: " not in self._answer.lower()
         hangs_up = b"connection: close" in self._answer.lower()
         self._answer, self._waits = b"", False
         if hangs_up:
-            self._transport.close()
+            self._leave()
         else:
             self._free.append(self)
+
+    def _leave(self) -> None:
+        if self in self._free:
+            self._free.remove(self)
+        self._transport.close()
+
+    def eof_received(self) -> None:
+        if self in self._free:
+            self._free.remove(self)
 
     def connection_lost(self, _: Exception | None) -> None:
         self._found.statuses[0] += self._waits
@@ -82,6 +103,11 @@ async def _flood(port: int, requests: Iterator[bytes], rate: float, seconds: flo
                 opening.add(task)
                 task.add_done_callback(opening.discard)
         await asyncio.sleep(0.002)
+    found.n_taken, over = found.statuses[200], time.monotonic()
+    while found.statuses.total() < n and found.seconds_after < PATIENCE_SECONDS:
+        await asyncio.sleep(0.05)
+        found.seconds_after = time.monotonic() - over
+    found.n_unanswered = n - found.statuses.total()
     return found
 
 

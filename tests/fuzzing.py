@@ -1,7 +1,8 @@
 """Fuzzing of everything that reads what strangers wrote: no crash, no hang, none but LoPub's own refusals.
 
-`python tests/fuzzing.py TARGET … [--runs N]` (or `all`); `pip install 'lopub[fuzz]'` first. An input that takes more than a
-second is a failure, as is any exception but LopubError. `costly` needs no fuzzer: it takes valid campaigns and makes every number
+`python tests/fuzzing.py TARGET … [--runs N] [--corpus DIRECTORY]` (or `all`); `pip install 'lopub[fuzz]'` first. An input that
+takes more than a second is a failure, as is any exception but LopubError. With a corpus that is kept, the next run goes on where
+the last one ended. `costly` needs no fuzzer: it takes valid campaigns and makes every number
 in them huge and every list long, which a fuzzer of bytes does not find. Part of `make test-full`.
 """
 
@@ -40,6 +41,9 @@ try:
     watched: Any = atheris.instrument_imports(include=READERS)
 except ImportError:  # `costly` needs none
     watched = contextlib.nullcontext()
+
+with contextlib.suppress(ImportError):
+    import openpyxl  # noqa: F401  # or the first form would pay for it
 
 with watched:
     import fakes
@@ -135,8 +139,8 @@ def seeds(target: str, directory: Path) -> None:
     valid[target](directory / "seed")
 
 
-def fuzz(target: str, runs: int) -> int:
-    """In this process, which ends with the fuzzer."""
+def fuzz(target: str, runs: int, corpus: Path | None) -> int:
+    """In this process, which ends with the fuzzer. corpus: where what it has learnt is kept."""
     read, _ = TARGETS[target]
 
     def one(data: bytes) -> None:
@@ -145,9 +149,12 @@ def fuzz(target: str, runs: int) -> int:
         except LopubError:
             return
 
-    with tempfile.TemporaryDirectory() as corpus:
-        seeds(target, Path(corpus))
-        atheris.Setup([sys.argv[0], f"-runs={runs}", f"-timeout={SLOW_SECONDS}", "-max_len=8192", "-verbosity=0", corpus], one)
+    with tempfile.TemporaryDirectory() as temporary:
+        home = corpus / target if corpus else Path(temporary)
+        home.mkdir(parents=True, exist_ok=True)
+        seeds(target, home)
+        options = [f"-runs={runs}", f"-timeout={SLOW_SECONDS}", "-max_len=8192", "-verbosity=0"]
+        atheris.Setup([sys.argv[0], *options, str(home)], one)
         atheris.Fuzz()
     return 0
 
@@ -193,24 +200,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="+", choices=["all", "costly", *TARGETS], metavar="TARGET")
     parser.add_argument("--runs", type=int)
+    parser.add_argument("--corpus", type=Path)
     parser.add_argument("--here", action="store_true", help="in this process, which ends with the fuzzer")
     asked = parser.parse_args()
     if asked.here:
         (target,) = asked.targets
-        return min(costly(), 1) if target == "costly" else fuzz(target, asked.runs)
+        return min(costly(), 1) if target == "costly" else fuzz(target, asked.runs, asked.corpus)
     targets = [*TARGETS, "costly"] if "all" in asked.targets else asked.targets
-    failed = [target for target in targets if not is_green(target, asked.runs)]
+    failed = [target for target in targets if not is_green(target, asked.runs, asked.corpus)]
     print("failed:", ", ".join(failed) or "none")
     return min(len(failed), 1)
 
 
-def is_green(target: str, runs: int | None) -> bool:
+def is_green(target: str, runs: int | None, corpus: Path | None) -> bool:
     """Whether a target stands all runs, in a process of its own."""
     from load import note_figures  # loads what the fuzzer has to watch from the beginning
 
     runs = 0 if target == "costly" else runs or TARGETS[target][1]
     started = time.monotonic()
-    done = subprocess.run([sys.executable, __file__, target, "--here", "--runs", str(runs)], check=False)
+    kept = ["--corpus", str(corpus)] if corpus else []
+    done = subprocess.run([sys.executable, __file__, target, "--here", "--runs", str(runs), *kept], check=False)
     if done.returncode == 0 and runs:
         note_figures("fuzzing", target, runs=runs, failures=0, seconds=time.monotonic() - started)
     return done.returncode == 0

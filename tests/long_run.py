@@ -1,13 +1,14 @@
 """A long run: an hour of mixed traffic, withdrawals and retention; whether memory, handles, log and counts are as they should be.
 
-`python tests/long_run.py [--minutes M] [--reports N] [--database URL]`; not part of any gate. So many reports are spread over the
-time: whole requests and single ones, framed and JSON, some of them again, some withdrawn, some nonsense. Beside them, once a
-minute, a campaign whose retention is over, which the collector has to find and to erase. Prints one line per minute. At the end:
-the trend of memory and of open handles after the first sixth of the time, in its standard errors, the errors in the log, and
-whether every count is exact. Exits with 1 if anything is not.
+`python tests/long_run.py [--minutes M] [--reports N] [--database URL] [--looks FILE]`; not part of any gate. So many reports are
+spread over the time: whole requests and single ones, framed and JSON, some of them again, some withdrawn, some nonsense. Beside
+them, once a minute, a campaign whose retention is over, which the collector has to find and to erase. Prints one line per minute.
+At the end: the growth of memory and of open handles after the first sixth of the time, in its standard errors, the errors in the
+log, and whether every count is exact. Exits with 1 if anything is not.
 """
 
 import argparse
+import csv
 import hashlib
 import http.client
 import math
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from sqlalchemy import func, select
@@ -45,18 +47,18 @@ main()
 """
 """The collector, which looks for what is to be erased twice a minute and not once an hour."""
 BLOCK_MINUTES = 5
-"""Memory comes in steps, so that minutes are not independent; means of so many nearly are."""
+"""What is kept for a request or two is gone in the mean of so many."""
 NOISE = 3.4
-"""Standard errors of a slope: with ten blocks, one true zero in a hundred lies beyond."""
+"""Standard errors of a growth: with ten blocks, one in a hundred random walks goes beyond, upwards; mere noise never does."""
 
 
 # ---- what is watched
 
 
-def memory(collector: Running) -> float:
-    """In megabytes."""
+def memory(collector: Running, part: str = "VmRSS") -> float:
+    """In megabytes; or a part of it, by the name that the system has for it."""
     lines = Path(f"/proc/{collector.process.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
+    return next(int(line.split()[1]) for line in lines if line.startswith(part)) / 1024
 
 
 def handles(collector: Running) -> int:
@@ -69,29 +71,39 @@ class Watched:
 
     minutes: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
+    of_files: list[float] = field(default_factory=list)
+    """The part of it that is pages of programs and libraries, which the system could take back."""
     n_handles: list[float] = field(default_factory=list)
 
     def look(self, collector: Running, minute: float) -> None:
         self.minutes.append(minute)
         self.megabytes.append(memory(collector))
+        self.of_files.append(memory(collector, "RssFile"))
         self.n_handles.append(handles(collector))
+
+    def save(self, path: Path) -> None:
+        """All looks, one line each."""
+        rows = zip(self.minutes, self.megabytes, self.of_files, self.n_handles, strict=True)
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([("minute", "megabytes", "of_files", "handles"), *rows])
 
 
 def trend(minutes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
-    """The slope by the hour after the first sixth, from means of blocks; and how many standard errors that is."""
-    first = minutes[-1] / 6
-    blocks: dict[int, list[tuple[float, float]]] = {}
+    """The growth by the hour after the first sixth of the time, and how many standard errors that is.
+
+    From the steps between means of blocks, not from the distances to a line: memory keeps what a step once took, so that its
+    distances from any line go together for the whole hour, and their standard error is far too small.
+    """
+    blocks: dict[int, list[float]] = {}
     for minute, value in zip(minutes, values, strict=True):
-        if minute >= first:
-            blocks.setdefault(int((minute - first) // BLOCK_MINUTES), []).append((minute / 60, value))
-    points = [tuple(map(statistics.fmean, zip(*block, strict=True))) for block in blocks.values()]
-    if len(points) < 3:
+        if minute >= minutes[-1] / 6:
+            blocks.setdefault(int((minute - minutes[-1] / 6) // BLOCK_MINUTES), []).append(value)
+    means = [statistics.fmean(blocks[number]) for number in sorted(blocks)]
+    steps = [later - earlier for earlier, later in pairwise(means)]
+    if len(steps) < 3:
         return 0.0, 0.0
-    hours, means = zip(*points, strict=True)
-    line = statistics.linear_regression(hours, means)
-    rest = sum((mean - line.intercept - line.slope * hour) ** 2 for hour, mean in points) / (len(points) - 2)
-    error = math.sqrt(rest / sum((hour - statistics.fmean(hours)) ** 2 for hour in hours))
-    return line.slope, line.slope / error if error else 0.0
+    growth, error = statistics.fmean(steps), statistics.stdev(steps) / math.sqrt(len(steps))
+    return growth * 60 / BLOCK_MINUTES, growth / error if error else math.copysign(math.inf, growth) if growth else 0.0
 
 
 # ---- traffic
@@ -210,12 +222,15 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--database")
+    parser.add_argument("--looks", type=Path, help="a file for everything that was seen of memory and handles")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         database = asked.database or f"sqlite:///{directory}/lopub.db"
         load.opened(database, CAMPAIGN)
         with running_collector(database, program=("-c", SWEEPING)) as collector:
             watched, traffic, overdue = run(collector, asked.minutes, asked.reports)
+        if asked.looks:
+            watched.save(asked.looks)
         is_exact = counts_are_exact(database, traffic, overdue)
     errors = [line for line in collector.errors if '"level": "error"' in line or '"level": "warning"' in line]
     (megabytes, of_memory), (n_handles, of_handles) = (

@@ -22,6 +22,8 @@ MOST_CAMPAIGNS = 256
 """Campaigns that are kept in memory; the others are read again when they are asked for."""
 RETENTION_SECONDS = 3600
 """How often campaigns whose retention is over are looked for."""
+MEMORY_SECONDS = 60
+"""How often free memory is handed back, which takes a few milliseconds."""
 STOP_SECONDS = 1.5
 """How long the last commits may take once the process was told to stop and all requests are answered."""
 CAMPAIGN_ID = re.compile(r"[0-9a-f]{64}")
@@ -37,15 +39,17 @@ class Collector:
         self._known: OrderedDict[str, Entry] = OrderedDict()
 
     async def start(self) -> None:
-        """Begin to write reports and to delete those whose retention is over."""
+        """Begin to write reports, to delete those whose retention is over, and to give free memory back."""
         self.writer.start()
-        self._keeping = asyncio.create_task(self._keep_promises())
+        self._beside = [asyncio.create_task(work) for work in (self._keep_promises(), _keep_memory_small())]
 
     async def stop(self) -> None:
-        """End both, after what waits has been written."""
-        self._keeping.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._keeping
+        """End all three, after what waits has been written."""
+        for task in self._beside:
+            task.cancel()
+        for task in self._beside:
+            with suppress(asyncio.CancelledError):
+                await task
         await asyncio.to_thread(self.writer.stop, seconds=STOP_SECONDS)
 
     def turns_away(self) -> bool:
@@ -90,15 +94,20 @@ class Collector:
     # ---- retention
 
     async def _keep_promises(self) -> None:
-        """Delete, for good, the reports of campaigns whose retention is over, and keep no memory that is not used; now and then,
-        as long as the process runs."""
+        """Delete, for good, the reports of campaigns whose retention is over; now and then, as long as the process runs."""
         while True:
             try:
                 await asyncio.to_thread(erase_overdue, self.store)
             except LopubError:
                 tell("the store cannot be searched for reports to delete; it will be tried again")
-            await asyncio.to_thread(give_memory_back)
             await asyncio.sleep(RETENTION_SECONDS)
+
+
+async def _keep_memory_small() -> None:
+    """Keep no memory that is not used, as long as the process runs."""
+    while True:
+        await asyncio.to_thread(give_memory_back)
+        await asyncio.sleep(MEMORY_SECONDS)
 
 
 def erase_overdue(store: ReportStore) -> None:

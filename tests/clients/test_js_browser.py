@@ -348,14 +348,16 @@ def test_a_cap_refuses_a_campaign_before_anything_is_asked(browser, collector):
         ("new lopub.Client(campaign, { epsiloncap: 1 })", "TypeError: there is no option 'epsiloncap'"),
         (
             "new lopub.Client(campaign, { respondent: 'wrong' }).encode(null)",
-            "DomainError: a record is an object, question: answer",
+            "DomainError: a record is an object",
         ),
         (
             "new lopub.Client(campaign, { respondent: 'wrong' }).encode('a')",
-            "DomainError: a record is an object, question: answer",
+            "DomainError: a record is an object",
         ),
         ("lopub.Campaign.fromBytes('x')", "TypeError: a campaign is a Uint8Array"),
         ("lopub.Campaign.load([123])", "TypeError: a campaign is a Uint8Array"),
+        ("lopub.fetchCampaign(given[0], { patient: 1 })", "TypeError: there is no option 'patient'"),
+        ("lopub.fetchCampaign(given[0], { patience: { second: 1 } })", "TypeError: there is no option 'second'"),
     ],
 )
 def test_what_an_app_gets_wrong_is_named(browser, collector, tried, said):

@@ -230,12 +230,12 @@ def test_the_lifetime_epsilon_is_what_both_caps_are_compared_with(tmp_path):
 
 SENDING = """
 const sent = [], withdrawn = [];
-let refusing = () => false;
+let refusing = () => false, reason = "slot";
 globalThis.fetch = async (url, { body }) => {
   const isReport = url.endsWith("/reports"), data = isReport ? hex(body) : body;
   if (refusing(data) === "down") throw new Error("down");
   (isReport ? sent : withdrawn).push(data);
-  const refused = refusing(data) ? [{ index: 0, reason: "slot" }] : [];
+  const refused = refusing(data) ? [{ index: 0, reason }] : [];
   return new Response(isReport ? JSON.stringify({ received: 1, refused }) : null, { status: isReport ? 200 : 204 });
 };
 const url = `https://host.example/campaigns/${campaign.id}`, patience = { seconds: 0.001 };
@@ -320,3 +320,56 @@ def test_withdrawing_asks_for_the_reports_of_all_rounds(tmp_path):
         return [await client().withdraw(url, { patience }), new Set(withdrawn).size, await send(), sent.length]""",
     )
     assert said == [3, 3, 0, 0]
+
+
+ONCE = make_campaign(DOMAIN, Terms(name="once"), CampaignRequest(epsilon=1, mechanism="direct", view=AllAttributes()))
+
+
+def test_what_was_withdrawn_is_not_sent_again_without_rounds_either(tmp_path):
+    said = on_a_device(
+        ONCE,
+        tmp_path,
+        SENDING
+        + """const report = await make(0), spent = await client().spent();
+        const said = [await send(), await send(), await client().withdraw(url, { patience }), await send(), sent.length];
+        return [...said, (await client().waiting()).length, await client().rounds(), (await client().reports()).length,
+          await make(9) === report, await client().spent() === spent]""",
+    )
+    assert said == [1, 1, 1, 0, 2, 0, [], 1, True, True]
+
+
+def test_a_withdrawal_that_did_not_arrive_is_not_remembered(tmp_path):
+    said = on_a_device(
+        ONCE,
+        tmp_path,
+        SENDING
+        + """await make(0);
+        refusing = () => "down";
+        return [await outcome(client().withdraw(url, { patience })), (await client().waiting()).length]""",
+    )
+    assert said == ["TryLater", 1]
+
+
+def test_a_report_that_was_withdrawn_elsewhere_is_refused_once_and_not_sent_again(tmp_path):
+    said = on_a_device(
+        ONCE,
+        tmp_path,
+        SENDING
+        + """await make(0);
+        reason = "withdrawn";
+        refusing = () => true;
+        return [await send(), await send(), sent.length]""",
+    )
+    assert said == ["ReportRejected", 0, 1]
+
+
+@pytest.mark.parametrize("option", ["{ patient: 1 }", "{ patience: { second: 1 } }"])
+def test_an_option_that_there_is_not_is_refused_before_anything_is_sent(option, tmp_path):
+    said = on_a_device(
+        ONCE,
+        tmp_path,
+        SENDING
+        + f"""await make(0);
+        return [await outcome(client().send(url, {option})), await outcome(client().withdraw(url, {option})), sent.length]""",
+    )
+    assert said == ["TypeError", "TypeError", 0]

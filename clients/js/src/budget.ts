@@ -1,12 +1,10 @@
 // Privacy arithmetic in integers: odds and change units over UNIT, epsilons as integers over 2^512 that are never below the truth.
 
-import { CampaignError } from "./errors";
+import { CampaignError, EpsilonTooHigh, ensure } from "./errors";
 
 export const UNIT = 2 ** 32;
 export const BIG_UNIT = 1n << 32n;
 const PLACES = 512n; // odds have at most 330 bits; so many tell an epsilon from every decimal that could be claimed
-const ONE = 1n << PLACES;
-const SLACK = 4096n; // more than all roundings of one logarithm together
 
 /** An epsilon, in units of 2^-512. */
 export type Loss = bigint;
@@ -21,19 +19,18 @@ function twiceAtanh(n: bigint, d: bigint): bigint {
   return 2n * sum;
 }
 
-let ln2: bigint | undefined;
+const LN2 = twiceAtanh(1n, 3n);
 const known = new Map<string, Loss>();
 
 /** ln(n / d) for n >= d, rounded up. */
 export function logUp(n: bigint, d: bigint): Loss {
   const key = `${n}/${d}`;
   let loss = known.get(key);
-  if (loss === undefined) {
+  if (!loss) {
     let shift = BigInt(bitLength(n) - bitLength(d));
     if (n < d << shift) shift--;
     const scaled = d << shift; // within a factor of 2 below n
-    ln2 ??= twiceAtanh(1n, 3n);
-    loss = shift * ln2 + twiceAtanh(n - scaled, n + scaled) + SLACK;
+    loss = shift * LN2 + twiceAtanh(n - scaled, n + scaled) + 4096n; // more than all roundings together
     known.set(key, loss);
   }
   return loss;
@@ -47,14 +44,15 @@ export function flipLoss(units: bigint, below = 0n): Loss {
 
 /** With six decimals, rounded up: what is claimed and shown. */
 export function decimalUp(loss: Loss): string {
-  const millionths = (loss * 1000000n + ONE - 1n) >> PLACES;
-  return `${millionths / 1000000n}.${String(millionths % 1000000n).padStart(6, "0")}`;
+  const millionths = -((loss * -1000000n) >> PLACES); // a shift rounds down, below zero as well
+  return String(millionths).padStart(7, "0").replace(/.{6}$/, ".$&");
 }
 
-/** A cap, rounded down to such units: a loss is above the one just where it is above the other. A double counts with all its digits. */
-export function exactCap(cap: number | string, name: string): Loss {
+/** Refuse what reveals more than a cap, or a cap that is none. The cap is rounded down to units of 2^-512: a loss is above the one just where it is above the other. A double counts with all its digits. */
+export function checkCap(loss: Loss, cap: number | string | undefined, name: string): void {
+  if (cap === undefined) return;
   const [, whole, decimals = ""] = /^(\d+)(?:\.(\d+))?$/.exec(cap as string) ?? [];
   const exact = typeof cap === "string" ? whole && (BigInt(whole + decimals) << PLACES) / 10n ** BigInt(decimals.length) : cap > 0 && cap < Infinity && BigInt(Math.floor(Math.min(cap, 1e99) * 2 ** 512));
-  if (!exact) throw new CampaignError(`${name} must be a number above 0`);
-  return exact;
+  ensure(exact, CampaignError, `${name} is not a number above 0`);
+  ensure(loss <= exact, EpsilonTooHigh, `epsilon ${decimalUp(loss)} is above ${name}`);
 }

@@ -3,6 +3,7 @@
 import { decimalUp, type Loss } from "./budget";
 import { ANY, at, isObject, membersOf, need, parsed } from "./canonical";
 import { finished } from "./codes";
+import { ensure } from "./errors";
 import { domainOf, type Domain } from "./domain";
 import { Least, Most } from "./limits";
 import { mechanismOf, type Block, type Channel, type Mechanism, type Noise } from "./mechanisms";
@@ -13,7 +14,9 @@ import { checkTranslations, isTerm, termsOf, type Terms } from "./terms";
 import { viewOf, type Amounts, type View, type ViewRule } from "./views";
 
 const SLICE = 8;
-export const HEADER_BYTES = 29;
+export const enum Bytes {
+  header = 29,
+}
 
 export interface LoadOptions {
   /** What the person, or the app, was told. */
@@ -60,18 +63,18 @@ export class Campaign {
   /** The same, in slices of a few milliseconds where codes are derived: the page stays alive meanwhile. */
   static async load(bytes: Uint8Array, options?: LoadOptions): Promise<Campaign> {
     const work = loading(bytes, options);
-    for (let step, since = Date.now(); ; ) {
-      if ((step = work.next()).done) return step.value;
-      if (Date.now() - since < SLICE) continue;
+    let step, since = 0;
+    while (!(step = work.next()).done) if (Date.now() - since > SLICE) {
       await pause();
       since = Date.now();
     }
+    return step.value;
   }
 }
 
 /** The campaign that these bytes stand for; stops now and then, and names each step anew where others may have loaded a campaign meanwhile. */
 function* loading(bytes: Uint8Array, { expectedId }: LoadOptions = {}): Generator<void, Campaign> {
-  if (!ArrayBuffer.isView(bytes)) throw new TypeError("a campaign is a Uint8Array");
+  ensure(ArrayBuffer.isView(bytes), TypeError, "a campaign is a Uint8Array");
   at("id");
   const id = hex(sha256(bytes), 8);
   need(expectedId === undefined || id === expectedId.toLowerCase());
@@ -100,11 +103,11 @@ function* loading(bytes: Uint8Array, { expectedId }: LoadOptions = {}): Generato
 }
 
 /** A bound on the cells of a view. */
-const mostCellsOf = (view: ViewRule, sizes: readonly bigint[]): bigint => falling([product(sizes), largest([BigInt(view.room ?? 0), view.most(() => (i) => sizes[i], product)])])[1];
+const mostCellsOf = (view: ViewRule, sizes: readonly bigint[]): bigint => falling([product(sizes), largest([BigInt(view.room ?? 0), view.mostOf(() => (i) => sizes[i], product, () => true)])])[1];
 
 /** A campaign of parts that go together, in the order of section 3.10. */
 function* checked(parts: Parts): Generator<void, Campaign> {
-  const { domain, view, mechanism, jointly, terms, repeat } = parts, { attributes, sizes } = domain, { noise, permanent, differs } = mechanism, { weights } = view, isPermanent = !!repeat?.isPermanent;
+  const { domain, view, mechanism, jointly, terms, repeat } = parts, { attributes, sizes } = domain, { noise, lower, differs } = mechanism, { weights } = view, isPermanent = !!repeat?.isPermanent;
   const counts = jointly ? [1] : view.sizes, fits = (each: Noise): boolean => counts.length === each.size && counts.every((n) => each.has(n));
   at("questionnaire");
   domain.checkQuestionnaire();
@@ -116,7 +119,7 @@ function* checked(parts: Parts): Generator<void, Campaign> {
   const mostCells = mostCellsOf(view, sizes.map(BigInt));
   need(!jointly || mostCells <= mechanism.largestBlock);
   at("mechanism");
-  need(fits(noise) && !!permanent === isPermanent && fits(permanent ?? noise) && mechanism.fits(attributes, jointly));
+  need(fits(noise) && !!lower === isPermanent && fits(lower ?? noise) && mechanism.fits(attributes, jointly));
   at("limit");
   const differing = (differs && (jointly ? view.few() : sizes.map((_, i) => [i]))) || [], blockOf = (each: View): Block => each.map((i) => attributes[i]), blocks = differing.map(blockOf);
   need(!differs || (blocks.length && blocks.length <= Most.codedViews && mechanism.areFew(blocks)));
@@ -127,8 +130,8 @@ function* checked(parts: Parts): Generator<void, Campaign> {
     yield;
   }
   at("limit");
-  const maskBytes = view.isWhole ? 0 : (sizes.length + 7) >> 3, widths = (): number[] => falling(attributes.map((each) => mechanism.mostWidth(BigInt(each.size), [each])));
-  const longestReport = HEADER_BYTES + maskBytes + Math.ceil((jointly ? mechanism.mostWidth(mostCells) : sum(widths().slice(0, Math.max(...view.sizes)))) / 8);
+  const maskBytes = view.isWhole ? 0 : (sizes.length + 7) >> 3;
+  const longestReport = Bytes.header + maskBytes + (((jointly ? mechanism.mostWidth(mostCells) : sum(falling(attributes.map((each) => mechanism.mostWidth(BigInt(each.size), [each]))).slice(0, Math.max(...view.sizes)))) + 7) >> 3);
   need(longestReport <= Most.reportBytes);
   const channel = (block: View, nBlocks: number, isBelow?: boolean): Channel => mechanism.channel(blockOf(block), nBlocks, isBelow), known = new Map<string, readonly Channel[]>();
 
@@ -138,10 +141,10 @@ function* checked(parts: Parts): Generator<void, Campaign> {
       const loss = (i: number): Loss => channel([i], n, isBelow).lossOf(), any = loss(0);
       return differs ? loss : () => any;
     };
-    if (!jointly) return view.most(losses, bigSum, among);
-    if (!differs) return view.most(() => () => 1n, bigSum, among) && losses(1)(0);
-    const place = (each: View): number | undefined => (those?.size === 1 ? each.findIndex(among) : undefined);
-    return largest([0n, ...differing.filter((each) => each.some(among)).map((each) => channel(each, 1, isBelow).lossOf(place(each)))]);
+    if (!jointly) return view.mostOf(losses, bigSum, among);
+    if (!differs) return view.mostOf(() => () => 1n, bigSum, among) && losses(1)(0);
+    const isOne = those?.size === 1;
+    return largest([0n, ...differing.filter((each) => each.some(among)).map((each) => channel(each, 1, isBelow).lossOf(isOne ? each.findIndex(among) : undefined))]);
   }
 
   const loss = lossAmong(), lifetimeLoss = isPermanent ? lossAmong(undefined, true) : loss * BigInt(repeat?.takePart ?? 1);

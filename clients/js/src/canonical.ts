@@ -47,6 +47,9 @@ export function membersOf<Must extends Samples, May extends Samples>(value: Json
   return { ...samples, ...value } as never; // what may have any type is ANY where it is left out
 }
 
+/** What a reader makes of a member that may be left out. */
+export const maybe = <T>(value: Json | null | undefined, read: (value: Json) => T): T | undefined => (value == ANY ? undefined : read(value));
+
 /** All members, whatever their names. */
 export function mapOf<T>(value: Json, read: (value: Json) => T): Map<string, T> {
   need(isObject(value));

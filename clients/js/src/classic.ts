@@ -5,9 +5,7 @@ import {
   ReportRejected, StoreError, TryLater, fetchCampaign,
 } from "./index";
 
-Object.assign(globalThis, {
-  lopub: {
-    Campaign, CampaignError, Client, CollectorError, DomainError, EpsilonTooHigh, IndexedDbStore, LopubError, MemoryStore, Report,
-    ReportRejected, StoreError, TryLater, fetchCampaign,
-  },
-});
+(globalThis as { lopub?: object }).lopub = {
+  Campaign, CampaignError, Client, CollectorError, DomainError, EpsilonTooHigh, IndexedDbStore, LopubError, MemoryStore, Report,
+  ReportRejected, StoreError, TryLater, fetchCampaign,
+};

@@ -1,17 +1,17 @@
 // Client: a record becomes a report, here and nowhere else. It checks the record, draws, randomizes, keeps the finished report
 // (never the record), and hands out the same bytes whenever it is asked again: a second draw would let the noise be averaged away.
 
-import { decimalUp, exactCap, type Loss } from "./budget";
+import { checkCap, decimalUp, type Loss } from "./budget";
 import type { Campaign } from "./campaign";
 import { dayText, today } from "./dates";
-import { CampaignError, EpsilonTooHigh, ReportRejected, StoreError } from "./errors";
-import { begun, bytesOf, keptIn, lost, withReport, type Kept } from "./keeping";
+import { CampaignError, ReportRejected, StoreError, ensure, expectNone } from "./errors";
+import { begun, bytesOf, ensureKept, keptIn, withReport, type Kept } from "./keeping";
 import { bigSum } from "./numbers";
 import { base64url, framed, type Report } from "./report";
 import { GRACE_DAYS, slotOn } from "./schedule";
-import { addressOf, counted, post, type SendOptions } from "./sending";
+import { counted, persist, targetOf, type SendOptions } from "./sending";
 import { hex, sha256, utf8 } from "./sha256";
-import { IndexedDbStore, type ClientStore, type Draw } from "./stores";
+import { IndexedDbStore, same, type ClientStore, type Draw } from "./stores";
 
 /** Question -> answer: a value, null for none, of a list the values that are ticked. */
 export type Answers = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
@@ -57,19 +57,11 @@ export class Client {
   declare readonly withdraw: (url: string, options?: SendOptions) => Promise<number>;
 
   constructor(campaign: Campaign, { epsilonCap, lifetimeCap, store = new IndexedDbStore(), respondent = "self", ...rest }: ClientOptions = {}) {
-    for (const name in rest) throw new TypeError(`there is no option '${name}'`);
-    checkCap(campaign.lifetimeLoss, { epsilonCap });
-    checkCap(0n, { lifetimeCap });
+    expectNone(rest);
+    checkCap(campaign.lifetimeLoss, epsilonCap, "epsilonCap");
+    checkCap(0n, lifetimeCap, "lifetimeCap");
     const keeper = keeperOf(campaign, store, respondent, lifetimeCap);
     Object.assign(this, { campaign, ...making(campaign, keeper), ...sending(campaign, keeper) });
-  }
-}
-
-/** Refuse what reveals more than a cap, or a cap that is none. */
-function checkCap(loss: Loss, caps: Readonly<Record<string, number | string | undefined>>): void {
-  for (const name in caps) {
-    const cap = caps[name];
-    if (cap !== undefined && loss > exactCap(cap, name)) throw new EpsilonTooHigh(`epsilon ${decimalUp(loss)} would pass the ${name}`);
   }
 }
 
@@ -78,7 +70,7 @@ const slotNow = ({ terms: { schedule } }: Campaign): number | undefined => (sche
 
 function openSlot(campaign: Campaign): number {
   const slot = slotNow(campaign), { opens, closes } = campaign.terms.schedule ?? {};
-  if (slot === undefined) throw new CampaignError(`this campaign takes reports from ${dayText(opens!)} to ${dayText(closes!)}`);
+  ensure(slot !== undefined, CampaignError, `reports are taken from ${dayText(opens!)} to ${dayText(closes!)}`);
   return slot;
 }
 
@@ -94,32 +86,34 @@ function keeperOf(campaign: Campaign, store: ClientStore, respondent: string, li
   const person = hex(sha256(utf8(respondent)), 8).slice(0, 32), key = `${campaign.id}-${person}`;
   const totalOf = (draws: readonly Draw[]): Loss => bigSum(draws.filter((draw) => draw.person === person).map(({ loss }) => BigInt(loss)));
   return {
-    async change(change = (kept) => kept) {
-      const { kept } = await store.change(key, (state) => {
+    async change(change = same) {
+      let after!: Kept;
+      await store.change(key, (state) => {
         const before = keptIn(campaign, state.kept);
-        if (campaign.repeat && !before.start && state.draws.some((draw) => draw.key === key && draw.finished)) lost();
-        const after = change(before), finish = (draw: Draw): Draw => (draw.key === key ? { ...draw, finished: true } : draw);
+        ensureKept(!campaign.repeat || before.start || !state.draws.some((draw) => draw.key === key && draw.finished));
+        after = change(before);
+        const finish = (draw: Draw): Draw => (draw.key === key ? { ...draw, finished: true } : draw);
         return after === before ? state : { kept: bytesOf(campaign, after), draws: after.start ? state.draws.map(finish) : state.draws };
       });
-      return keptIn(campaign, kept);
+      return after;
     },
     charge: (isDrawing) =>
       store.change(key, (state) => {
         const finished = !!keptIn(campaign, state.kept).start, isCounted = state.draws.some((draw) => draw.key === key && (finished || !draw.finished));
         const draws = isCounted ? state.draws : [...state.draws, { key, person, loss: String(campaign.lifetimeLoss), finished }];
-        if (isDrawing) checkCap(totalOf(draws), { lifetimeCap });
+        if (isDrawing) checkCap(totalOf(draws), lifetimeCap, "lifetimeCap");
         return { ...state, draws };
       }),
     spent: async () => decimalUp(totalOf((await store.change(key)).draws)),
   };
 }
 
-type Making = Pick<Client, "encode" | "due" | "rounds" | "hasBegun" | "needsRecord" | "kept" | "spent" | "reports">;
+type Making = Pick<Client, "encode" | "due" | "rounds" | "hasBegun" | "needsRecord" | "kept" | "spent">;
 
 function making(campaign: Campaign, { change, charge, spent }: Keeper): Making {
   const { repeat } = campaign, drawn = (): Promise<Kept> => change((kept) => begun(kept, campaign)), hasBegun = async (): Promise<boolean> => !!(await change()).start;
   const madeIn = ({ reports }: Kept, slot: number): Report | undefined => reports.find((report) => !repeat || report.slot === slot), takesPart = ({ own }: Kept, slot: number): boolean => !repeat || own!.has(slot);
-  const rounds = async (): Promise<string[]> => [...((await drawn()).own?.keys() ?? [])].map(dayText);
+  const rounds = async (): Promise<string[]> => (repeat ? [...(await drawn()).own!.keys()] : []).map(dayText);
   return {
     async encode(record = {}) {
       const now = repeat && openSlot(campaign), before = await drawn(), slot = now ?? (before.reports.length ? 0 : openSlot(campaign)), made = madeIn(before, slot);
@@ -134,58 +128,45 @@ function making(campaign: Campaign, { change, charge, spent }: Keeper): Making {
     },
     rounds,
     hasBegun,
-    needsRecord: async () => !(await hasBegun()) || (!!repeat && !repeat.isPermanent),
+    needsRecord: async () => !(await hasBegun()) || repeat?.isPermanent === false,
     kept: async () => (await change()).reports.at(-1),
-    reports: async () => (await change()).reports,
     spent,
   };
 }
 
-function sending(campaign: Campaign, { change, charge }: Keeper): Pick<Client, "waiting" | "send" | "withdraw"> {
-  const { repeat } = campaign, waiting = async (): Promise<Report[]> => {
+function sending(campaign: Campaign, { change, charge }: Keeper): Pick<Client, "waiting" | "reports" | "send" | "withdraw"> {
+  const { repeat } = campaign, reports = async (): Promise<readonly Report[]> => (await change()).reports, waiting = async (): Promise<readonly Report[]> => {
     const { reports, own } = await change();
-    return reports.filter(({ slot }) => !repeat || (!own!.get(slot) && slot + repeat.everyDays + GRACE_DAYS > today()));
+    return reports.filter(({ slot }) => !own!.get(slot) && (!repeat || slot + repeat.everyDays + GRACE_DAYS > today()));
   };
 
-  /** Where to send, once there is something. */
-  async function placeOf(url: string, options: SendOptions): Promise<string> {
-    const address = addressOf(url, options);
-    if (address.campaignId !== campaign.id) throw new CampaignError("the address is another campaign's");
-    if (!(await change()).reports.length) throw new StoreError("no report is kept");
-    return address.url;
-  }
-
-  /** Remember that the collector has had the last word about the report of a round. */
-  const settle = ({ slot }: Report): unknown => repeat && change((kept) => ({ ...kept, own: new Map([...kept.own!, [slot, true]]) }));
+  /** Tells the collector something of each report, in a request of its own, until that has the last word about it; how many attempts it took. success: what has become of a report then. */
+  const telling = (path: string, type: string, those: typeof reports, bodyOf: (report: Report) => BodyInit, understand: (body: Uint8Array) => boolean, success?: string): Client["send"] => async (url, options) => {
+    const [place, campaignId, patience] = targetOf(url, options);
+    ensure(campaignId === campaign.id, CampaignError, "the address is another campaign's");
+    ensure((await reports()).length, StoreError, "no report is kept");
+    await charge();
+    let attempts = 0, refusal: unknown;
+    for (const report of await those()) {
+      let fate = success;
+      try {
+        attempts += await persist(place + path, patience, understand, { method: "POST", body: bodyOf(report), headers: { "Content-Type": type } });
+      } catch (error) {
+        if (!(error instanceof ReportRejected)) throw error;
+        refusal ??= error;
+        fate = error.reason;
+      }
+      // where the day is refused, one of the clocks may be wrong: tried until the round is over by this one. Without rounds, only a withdrawal is the last word
+      if (repeat ? fate !== "slot" : fate === "withdrawn") await change((kept) => ({ ...kept, own: new Map([...kept.own!, [report.slot, true]]) }));
+    }
+    if (refusal) throw refusal;
+    return attempts;
+  };
 
   return {
     waiting,
-    async send(url, options = {}) {
-      const place = await placeOf(url, options);
-      await charge();
-      let attempts = 0, refusal: unknown;
-      for (const report of await waiting()) {
-        let isFinal = true;
-        try {
-          attempts += await post(`${place}/reports`, "application/vnd.lopub.reports.v1", framed([report.toBytes()]), options, counted);
-        } catch (error) {
-          if (!(error instanceof ReportRejected)) throw error;
-          refusal ??= error;
-          isFinal = error.reason !== "slot"; // one of the clocks may be wrong: tried until the round is over by this one
-        }
-        if (isFinal) await settle(report);
-      }
-      if (refusal) throw refusal;
-      return attempts;
-    },
-    async withdraw(url, options = {}) {
-      const place = await placeOf(url, options);
-      let attempts = 0;
-      for (const report of (await change()).reports) {
-        attempts += await post(`${place}/withdrawals`, "application/json", JSON.stringify({ id: base64url(report.id) }), options);
-        await settle(report);
-      }
-      return attempts;
-    },
+    reports,
+    send: telling("/reports", "application/vnd.lopub.reports.v1", waiting, (report) => framed([report.toBytes()]), counted),
+    withdraw: telling("/withdrawals", "application/json", reports, ({ id }) => JSON.stringify({ id: base64url(id) }), () => true, "withdrawn"),
   };
 }

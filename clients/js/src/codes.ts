@@ -6,8 +6,6 @@ import { cellsOf, type Block } from "./mechanisms";
 import { ascending, joined, sum } from "./numbers";
 import { sha256, utf8 } from "./sha256";
 
-const TAG = "lopub/bloom/1", COUNTER = "\0\0\0\0";
-
 export interface Codes {
   /** How many bits a code has. */
   readonly width: number;
@@ -22,7 +20,7 @@ export interface Codes {
 /** A part after its length. */
 export function prefixed(part: string): Uint8Array {
   const bytes = utf8(part), n = bytes.length;
-  return joined([[n >> 24, n >> 16, n >> 8, n], bytes]);
+  return joined([[0, n >> 16, n >> 8, n], bytes]); // no file is so long that the first is not 0
 }
 
 /** The distinct positions of one candidate, in the order in which they are found. bytes: what is hashed, a counter of four bytes at its end. */
@@ -35,15 +33,17 @@ export function positions(bytes: Uint8Array<ArrayBuffer>, bits: number, hashes: 
 }
 
 /** What is hashed first for every cell of a block, and what of its attribute there. */
-const headOf = (block: Block, salt: string): Uint8Array => joined([TAG, salt, ...block.map(({ name }) => name)].map(prefixed));
+const headOf = (block: Block, salt: string): Uint8Array => joined(["lopub/bloom/1", salt, ...block.map(({ name }) => name)].map(prefixed));
 const textsOf = (block: Block): Uint8Array[][] => block.map((attribute) => attribute.texts.map(prefixed));
+
+export const sizeOf = (block: Block): number => Number(cellsOf(block));
 
 /** Derives the codes of a block, and lets go after every few of them, so that whoever waits for them can do something else. */
 export function* codesOf(block: Block, width: number, hashes: number, salt: string): Generator<void, Codes> {
-  const texts = textsOf(block), n = Number(cellsOf(block)), seen = new Set<string>(), head = headOf(block, salt), rows: number[][] = [], most = 2 * Math.min(hashes, width - hashes);
+  const texts = textsOf(block), n = sizeOf(block), seen = new Set<string>(), head = headOf(block, salt), rows: number[][] = [], most = 2 * Math.min(hashes, width - hashes);
   while (rows.length < n) {
-    const parts = [prefixed(COUNTER)];
-    for (let i = block.length, cell = rows.length; i--; cell = Math.floor(cell / texts[i].length)) parts.unshift(texts[i][cell % texts[i].length]);
+    const parts = [prefixed("\0\0\0\0")];
+    for (let i = block.length, cell = rows.length; i--; cell = (cell / texts[i].length) | 0) parts.unshift(texts[i][cell % texts[i].length]);
     rows.push(ascending(positions(joined([head, ...parts]), width, hashes)));
     seen.add(String(rows.at(-1)));
     if (!(rows.length & 127)) yield;
@@ -60,15 +60,14 @@ export function* codesOf(block: Block, width: number, hashes: number, salt: stri
   }
 
   let all: number | undefined;
-  const distance = (place?: number): number => (place === undefined ? (all ??= widest(1, n)) : widest(Number(cellsOf(block.slice(place + 1))), Number(cellsOf(block.slice(place)))));
+  const distance = (place?: number): number => (place === undefined ? (all ??= widest(1, n)) : widest(sizeOf(block.slice(place + 1)), sizeOf(block.slice(place))));
   return { width, isDistinct: seen.size === n, row: (cell) => rows[cell], distance };
 }
 
 /** What comes of work that lets go now and then. */
 export function finished<T>(work: Generator<void, T>): T {
   let step;
-  do step = work.next();
-  while (!step.done);
+  while (!(step = work.next()).done);
   return step.value;
 }
 
@@ -76,7 +75,7 @@ export function finished<T>(work: Generator<void, T>): T {
 export const hashedBytes = (blocks: readonly Block[], salt: string): number =>
   sum(
     blocks.map((block) => {
-      const n = Number(cellsOf(block)), own = textsOf(block).map((texts) => (n / texts.length) * sum(texts.map(({ length }) => length)));
+      const n = sizeOf(block), own = textsOf(block).map((texts) => (n / texts.length) * sum(texts.map(({ length }) => length)));
       return n * (headOf(block, salt).length + 8) + sum(own);
     }),
   );

@@ -4,12 +4,12 @@ import { Most } from "./limits";
 import { range } from "./numbers";
 
 const MONTHS = "January,February,March,April,May,June,July,August,September,October,November,December".split(",");
-const WEEKDAYS = "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday".split(",");
+const WEEKDAYS = "Mon,Tues,Wednes,Thurs,Fri,Satur,Sun".split(",").map((name) => `${name}day`);
 const DAY = 86_400_000;
 const two = (number: number): string => String(number).padStart(2, "0");
 
 /** This day in UTC. */
-export const today = (): number => Math.floor(Date.now() / DAY);
+export const today = (): number => (Date.now() / DAY) | 0;
 
 /** Such as 2026-05-31; empty where there is no such day. */
 export const dayText = (day: number): string => new Date(day * DAY).toJSON()?.slice(0, 10) ?? "";
@@ -23,19 +23,20 @@ export function dayOf(text: string): number {
 /** Periods that come again, with all their texts. */
 const CYCLES = new Map<string, readonly string[]>([["monthOfYear", MONTHS], ["weekday", WEEKDAYS], ["hour", range(24).map(two)]]);
 
-/** The period that a day is in; nothing where there are no such periods of days. */
-function spanAt(period: string, day: number): string | undefined {
+/** The period that a day is in, or an hour of it; nothing where there are no such periods, or no such day. */
+function spanAt(period: string, day: number, hour?: string): string | undefined {
   const date = dayText(day), year = date.slice(0, 4), month = +date.slice(5, 7);
   const thursday = 7 * Math.floor((day + 3) / 7), own = dayText(thursday).slice(0, 4); // a week is in the year of its Thursday
   const spans = {
+    hour,
     year,
     quarter: `${year}-Q${Math.ceil(month / 3)}`,
     month: date.slice(0, 7),
-    week: `${own}-W${two(Math.floor((thursday - dayOf(`${own}-01-01`)) / 7) + 1)}`,
+    week: `${own}-W${two((((thursday - dayOf(`${own}-01-01`)) / 7) | 0) + 1)}`,
     monthOfYear: MONTHS[month - 1],
     weekday: WEEKDAYS[day - thursday + 3],
   };
-  return spans[period as keyof typeof spans];
+  return date && spans[period as keyof typeof spans];
 }
 
 /** The texts of such periods, from the first to the last; nothing where there are none, or too many. */
@@ -55,5 +56,5 @@ export function textsOf(type: string, period: string, first: string, last: strin
 export function periodOf(type: string, period: string, answer: string): string | undefined {
   const whole = type === "date" ? `${answer}T00:00` : type === "time" ? `2000-01-01T${answer}` : answer;
   const [, date = "", hour] = /^(.{10})T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/.exec(whole) ?? [], day = dayOf(date);
-  return day === day ? (period === "hour" ? hour : spanAt(period, day)) : undefined;
+  return spanAt(period, day, hour);
 }

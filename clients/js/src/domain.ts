@@ -2,7 +2,7 @@
 
 import { membersOf, need, type Json } from "./canonical";
 import type { Comparison } from "./condition";
-import { DomainError } from "./errors";
+import { DomainError, ensure } from "./errors";
 import { Most } from "./limits";
 import { sum } from "./numbers";
 import { questionOf, type Attribute, type Question } from "./questions";
@@ -62,17 +62,15 @@ export function domainOf(schema: Json): Domain {
       return found;
     },
     indices(record) {
-      if (!record || typeof record !== "object") throw new DomainError("a record is an object, question: answer");
+      ensure(record && typeof record === "object", DomainError, "a record is an object");
       const codes: number[] = [], given = new Map(Object.entries(record));
       for (const { name, attributes: own, common, indices } of questions) {
         const answer = given.get(name), applies = !common.onlyIf || common.onlyIf.evaluate((each) => (attributes[lookedAt(each)].accepted(each) as (candidate: number) => boolean)(codes[lookedAt(each)]));
-        if (applies ? answer === undefined : (answer ?? null) !== null) {
-          throw new DomainError(applies ? `'${name}' is not answered` : `'${name}' does not apply`);
-        }
+        ensure(applies ? answer !== undefined : answer == null, DomainError, `'${name}' ${applies ? "is not answered" : "does not apply"}`);
         codes.push(...(applies ? indices(answer) : own.map(({ size }) => size - 1)));
         given.delete(name);
       }
-      if (given.size) throw new DomainError("an answer is not asked for");
+      ensure(!given.size, DomainError, "an answer is not asked for");
       return codes;
     },
   };

@@ -55,7 +55,17 @@ export class TryLater extends CollectorError {
   override name = "TryLater";
 }
 
-/** Refuse a report. */
-export function reject(reason: Reason): never {
-  throw new ReportRejected(`the report is refused (${reason})`, reason);
+/** Throw an error unless something is so. */
+export function ensure(isSo: unknown, kind: new (message: string, reason?: never) => Error, message: string, reason?: Reason): asserts isSo {
+  if (!isSo) throw new kind(message, reason as never);
+}
+
+/** Refuse a report unless something is right. */
+export function accept(isRight: unknown, reason: Reason): asserts isRight {
+  ensure(isRight, ReportRejected, `the report is refused (${reason})`, reason);
+}
+
+/** Refuse options that there are not. */
+export function expectNone(options: object): void {
+  for (const name in options) throw new TypeError(`there is no option '${name}'`);
 }

@@ -3,10 +3,10 @@
 // permanent answer.
 //
 // The record is framed: the rounds that were drawn, three bytes each, their number and whether the collector has had the last word about
-// their report (of a campaign that does not repeat, nothing); from its beginning on the permanent answer (else nothing); the reports.
+// their report (of a campaign that does not repeat, one such entry where its report was withdrawn, and else nothing); from its beginning on the permanent answer (else nothing); the reports.
 
 import type { Campaign } from "./campaign";
-import { ReportRejected, StoreError } from "./errors";
+import { ReportRejected, StoreError, ensure } from "./errors";
 import { ascending, range } from "./numbers";
 import { stream } from "./randomness";
 import { Report, framed, memorized, randomized, refreshed, remembered, unframed } from "./report";
@@ -21,9 +21,8 @@ export interface Kept {
   readonly reports: readonly Report[];
 }
 
-export function lost(): never {
-  throw new StoreError("what was kept is lost or damaged, and is not drawn again");
-}
+/** Refuse to go on unless everything is there. */
+export const ensureKept = (isThere: unknown): void => ensure(isThere, StoreError, "what was kept is lost or damaged");
 
 const isRising = (numbers: readonly number[]): boolean => numbers.every((number, i) => !i || numbers[i - 1] < number);
 const firstDay = ({ opens, repeat }: Schedule, round: number): number => opens + round * repeat!.everyDays;
@@ -32,22 +31,26 @@ const firstDay = ({ opens, repeat }: Schedule, round: number): number => opens +
 export function keptIn(campaign: Campaign, bytes: Uint8Array | undefined): Kept {
   if (!bytes) return { reports: [] };
   try {
-    const { repeat, terms: { schedule } } = campaign, [drawn, start, ...parts] = unframed(bytes), n = repeat?.takePart ?? 0;
-    const own = new Map(range(n).map((i) => [firstDay(schedule!, drawn[3 * i] * 256 + drawn[3 * i + 1]), !!drawn[3 * i + 2]])), days = [...own.keys()];
+    const { repeat, terms: { schedule } } = campaign, [drawn, start, ...parts] = unframed(bytes), n = repeat?.takePart ?? drawn.length >> 1;
     const reports = parts.map((part) => Report.fromBytes(part, campaign)), slots = reports.map(({ slot }) => slot);
+    const own = new Map(range(n).map((i) => {
+      const [high, low, isSettled] = drawn.slice(3 * i);
+      return [repeat ? firstDay(schedule!, high * 256 + low) : slots[0], !!isSettled];
+    })), days = [...own.keys()];
     if (start && repeat?.isPermanent) remembered(campaign, start, schedule!.opens);
-    else if (start?.length) lost();
-    if (drawn.length !== 3 * n || days.length < n || !isRising(days) || days.some((day) => day > schedule!.closes) || !(repeat ? isRising(slots) && slots.every((slot) => own.has(slot)) : slots.length === 1)) lost();
+    else ensureKept(!start?.length);
+    ensureKept(drawn.length === 3 * n && days.length === n && isRising(days) && (repeat ? days.every((day) => day <= schedule!.closes) && isRising(slots) && slots.every((slot) => own.has(slot)) : slots.length === 1));
     return { own, start, reports };
   } catch (error) {
-    throw error instanceof ReportRejected ? lost() : error;
+    ensureKept(!(error instanceof ReportRejected));
+    throw error;
   }
 }
 
 /** The same as bytes. */
 export function bytesOf({ terms: { schedule } }: Campaign, { own = new Map(), start, reports }: Kept): Uint8Array {
   const rounds = [...own].flatMap(([day, isSettled]) => {
-    const round = (day - schedule!.opens) / schedule!.repeat!.everyDays;
+    const round = schedule?.repeat ? (day - schedule.opens) / schedule.repeat.everyDays : 0;
     return [round >> 8, round, +isSettled];
   });
   return framed([rounds, ...(start ? [start] : []), ...reports.map((report) => report.toBytes())]);
@@ -60,7 +63,7 @@ export const begun = (kept: Kept, { repeat, terms: { schedule } }: Campaign): Ke
 /** With a report of this slot; the permanent answer, too, where there is none yet. */
 export function withReport(campaign: Campaign, kept: Kept, candidates: readonly number[] | undefined, slot: number): Kept {
   const { repeat } = campaign, isPermanent = repeat?.isPermanent, answers = candidates ?? [];
-  if ((repeat && !kept.own?.has(slot)) || (!candidates && !(isPermanent && kept.start))) lost();
+  ensureKept((!repeat || kept.own?.has(slot)) && (candidates || (isPermanent && kept.start)));
   const start = kept.start ?? (isPermanent ? memorized(campaign, answers, stream()) : new Uint8Array());
   const report = isPermanent ? refreshed(campaign, start, slot, stream()) : randomized(campaign, answers, slot, stream());
   return { ...kept, start, reports: [...kept.reports, report].sort((a, b) => a.slot - b.slot) };

@@ -2,8 +2,8 @@
 // A channel is one block under one mechanism; all else is written against channels.
 
 import { BIG_UNIT, UNIT, bitLength, flipLoss, logUp, type Loss } from "./budget";
-import { ANY, isObject, mapOf, membersOf, named, need, type Json, type JsonObject } from "./canonical";
-import { codesOf, finished, hashedBytes, type Codes } from "./codes";
+import { ANY, isObject, mapOf, maybe, membersOf, named, need, type Json, type JsonObject } from "./canonical";
+import { codesOf, finished, hashedBytes, sizeOf, type Codes } from "./codes";
 import type { Reason } from "./errors";
 import { Most } from "./limits";
 import { largest, product, range, sum } from "./numbers";
@@ -13,6 +13,11 @@ import type { Randomness } from "./randomness";
 export type Block = readonly Attribute[];
 /** Places of bits in a block. */
 type Places = readonly number[];
+
+/** One block under one mechanism; lossOf: where its epsilon is not just the logarithm of the odds. */
+interface Made extends Omit<Channel, "lossOf"> {
+  readonly lossOf?: Channel["lossOf"];
+}
 
 export interface Channel {
   readonly width: number;
@@ -36,7 +41,7 @@ export interface Mechanism {
   readonly largestBlock: bigint;
   readonly noise: Noise;
   /** The noise of the layer below, which is drawn once and kept. */
-  readonly permanent?: Noise;
+  readonly lower?: Noise;
   /** Whether a block's epsilon depends on which attributes it holds. */
   readonly differs: boolean;
   /** The block's channel, where a report has so many blocks; isBelow: of the permanent layer alone. */
@@ -55,7 +60,7 @@ export const cellsOf = (block: Block): bigint => product(block.map(({ size }) =>
 
 // ---- channels; below: the noise of the permanent layer, where there is one
 
-type Make = (cells: bigint, noise: bigint, below?: bigint, codes?: Codes) => Channel;
+type Make = (cells: bigint, noise: bigint, below?: bigint, codes?: Codes) => Made;
 
 /** Bits, each changed alike: those of the cell's code, or one of its own for every cell. */
 const flipped: Make = (cells, units, below, { width, row, distance } = { width: Number(cells), row: (cell) => [cell], distance: () => 2 }) => ({
@@ -67,11 +72,8 @@ const flipped: Make = (cells, units, below, { width, row, distance } = { width: 
   refresh: (_ones, randomness) => randomness.changes(width, Number(units)),
 });
 
-const oddsLoss = (odds: bigint): Loss => logUp(odds, BIG_UNIT);
-
 const optimized: Make = (cells, odds) => ({
   width: Number(cells),
-  lossOf: () => oddsLoss(odds),
   draw(cell, randomness) {
     const coin = randomness.below(2n);
     return range(this.width).filter((i) => {
@@ -85,7 +87,6 @@ const subset: Make = (cells, odds) => {
   const width = Number(cells), w = largest([1n, (2n * cells * BIG_UNIT + odds + BIG_UNIT) / (2n * (odds + BIG_UNIT))]), size = Number(w);
   return {
     width,
-    lossOf: () => oddsLoss(odds),
     draw(cell, randomness) {
       const isHeld = randomness.below(w * odds + (cells - w) * BIG_UNIT) < w * odds;
       return randomness.prefix(width - 1, size).map((other, i) => [other + +(other >= cell), Number(cell)][+(isHeld && i === size - 1)]);
@@ -97,11 +98,10 @@ const subset: Make = (cells, odds) => {
 const bytesFor = (numbers: bigint): number => (bitLength(numbers - 1n) + 7) >> 3;
 
 /** A block that sends one number below `numbers`, in whole bytes, the most significant first. */
-function numbered(numbers: bigint, lossOf: () => Loss, draw: (cell: bigint, randomness: Randomness) => bigint): Channel {
+function numbered(numbers: bigint, draw: (cell: bigint, randomness: Randomness) => bigint): Made {
   const width = 8 * bytesFor(numbers), numberOf = (ones: Places): bigint => ones.reduce((number, i) => number + (1n << BigInt(width - 1 - (i ^ 7))), 0n);
   return {
     width,
-    lossOf,
     draw: (cell, randomness) => [...draw(cell, randomness).toString(2).padStart(width, "0")].flatMap((digit, i) => (+digit ? i ^ 7 : [])),
     refresh(ones, randomness) {
       return [...ones, ...this.draw(numberOf(ones), randomness)];
@@ -110,17 +110,17 @@ function numbered(numbers: bigint, lossOf: () => Loss, draw: (cell: bigint, rand
   };
 }
 
-const direct: Make = (cells, odds, below) => {
-  // through every cell that may be kept
-  const lossOf = (): Loss => (below ? logUp(odds * below + (cells - 1n) * BIG_UNIT ** 2n, BIG_UNIT * (odds + below + (cells - 2n) * BIG_UNIT)) : oddsLoss(odds));
-  return numbered(cells, lossOf, (cell, randomness) => {
+const direct: Make = (cells, odds, below) => ({
+  ...numbered(cells, (cell, randomness) => {
     const drawn = randomness.below(odds + (cells - 1n) * BIG_UNIT) - odds + BIG_UNIT;
     return [drawn / BIG_UNIT, cell][+(drawn < 0n)];
-  });
-};
+  }),
+  // through every cell that may be kept
+  ...(below && { lossOf: () => logUp(odds * below + (cells - 1n) * BIG_UNIT ** 2n, BIG_UNIT * (odds + below + (cells - 2n) * BIG_UNIT)) }),
+});
 
 function nextPrime(n: number, step: number): bigint {
-  while (range(Math.floor(Math.sqrt(n)) - 1).some((q) => n % (q + 2) === 0)) n += step;
+  while (range((Math.sqrt(n) | 0) - 1).some((q) => n % (q + 2) === 0)) n += step;
   return BigInt(n);
 }
 
@@ -136,7 +136,7 @@ const hashed: Make = (cells, odds) => {
   const g = valuesFor(odds);
   let functions = g;
   while (functions < cells) functions *= g;
-  const channel = numbered(functions * g, () => oddsLoss(odds), (cell, randomness) => {
+  const channel = numbered(functions * g, (cell, randomness) => {
     const number = randomness.below(functions), drawn = randomness.below(odds + (g - 1n) * BIG_UNIT);
     let value = drawn < odds ? 0n : (drawn - odds) / BIG_UNIT + 1n;
     for (let f = number, x = cell; x; f /= g, x /= g) value += (f % g) * (x % g);
@@ -173,7 +173,7 @@ export function mechanismOf(value: Json): Mechanism {
   const { name, variant } = Object(value), [make, own, largestBlock, mayKeep] = named(MECHANISMS, String([name, variant])), isUnits = make === flipped, key = isUnits ? "change_units" : "odds";
   const members = membersOf(value, { name: "", [key]: ANY, ...own }, mayKeep && { permanent: ANY }) as unknown as JsonObject & { readonly hashes: number; readonly salt: string };
   const { hashes, salt, bits } = members, lengths = isObject(bits) ? bits : undefined, known = new Map<string, Codes>();
-  const noise = noiseOf(members[key], isUnits), permanent = (members.permanent ?? ANY) === ANY ? undefined : noiseOf(members.permanent, isUnits), isCoded = !!hashes;
+  const noise = noiseOf(members[key], isUnits), lower = maybe(members.permanent, (value) => noiseOf(value, isUnits)), isCoded = !!hashes;
   const widthOf = (block?: Block): number => (lengths ? lengths[block![0].name] : bits) as number;
   need(bits === undefined || (hashes > 0 && hashes <= Most.hashes && Object.values(lengths ?? { bits }).every((m) => typeof m === "number" && m > 1 && m <= Most.bits && hashes <= m)));
   function* derived(block: Block): Generator<void, Codes | undefined> {
@@ -183,13 +183,13 @@ export function mechanismOf(value: Json): Mechanism {
   }
   return {
     noise,
-    permanent,
+    lower,
     largestBlock,
-    differs: isCoded || (make === direct && !!permanent), // two layers hide more, the more cells there are
+    differs: isCoded || (make === direct && !!lower), // two layers hide more, the more cells there are
     derived,
     channel(block, nBlocks, isBelow) {
-      const lower = permanent?.get(nBlocks), layers = isBelow ? [lower!] : [noise.get(nBlocks)!, lower];
-      return make(cellsOf(block), layers[0]!, layers[1], finished(derived(block)));
+      const below = lower?.get(nBlocks), [upper, under] = isBelow ? [below!] : [noise.get(nBlocks)!, below];
+      return { lossOf: () => logUp(upper, BIG_UNIT), ...make(cellsOf(block), upper, under, finished(derived(block))) };
     },
     mostWidth(cells, block) {
       const { width, widest } = make(cells, largest([...noise.values()]));
@@ -198,7 +198,7 @@ export function mechanismOf(value: Json): Mechanism {
     fits: (attributes, jointly) => !lengths || (!jointly && Object.keys(lengths).length === attributes.length && attributes.every(({ name }) => Object.hasOwn(lengths, name))),
     areFew: (blocks) =>
       isCoded
-        ? sum(blocks.map((block) => Number(cellsOf(block)))) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes
+        ? sum(blocks.map(sizeOf)) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes
         : noise.size * new Set(blocks.map(cellsOf)).size <= Most.laws,
   };
 }

@@ -1,9 +1,9 @@
 // Questions and their candidates (sections 3.2, 3.9 and 4). An attribute turns an answer into the number of a candidate.
 
-import { ANY, asText, membersOf, named, need, type Json } from "./canonical";
+import { ANY, asText, maybe, membersOf, named, need, type Json } from "./canonical";
 import { conditionOf, type Comparison, type Condition } from "./condition";
 import { periodOf, textsOf } from "./dates";
-import { DomainError } from "./errors";
+import { DomainError, ensure } from "./errors";
 import { Most } from "./limits";
 import { range, sum } from "./numbers";
 import { composed } from "./texts";
@@ -66,16 +66,11 @@ export interface Question {
 }
 
 /** Refuse an answer; names the question, never the answer. */
-function fitting(isFitting: unknown, name: string): asserts isFitting {
-  if (!isFitting) throw new DomainError(`'${name}' does not take this answer`);
-}
+const fitting = (isFitting: unknown, name: string): void => ensure(isFitting, DomainError, `'${name}' does not take this answer`);
 
 function attributeOf({ isRequired, onlyIf }: Common, kind: Kind, name: string): Attribute {
   const { edges, isOrdered, list } = kind, nAnswers = kind.texts.length, texts = [...kind.texts, ...(isRequired ? [] : [""]), ...(onlyIf ? [NOT_APPLICABLE] : [])];
-  const places = new Map(kind.texts.map((text, i) => [text, i])), find = (value: unknown): number => {
-    const text = kind.spell(value);
-    return (typeof text === "string" ? places.get(composed(text)) : undefined) ?? -1;
-  };
+  const places = new Map<unknown, number>(kind.texts.map((text, i) => [text, i])), find = (value: unknown): number => places.get(composed(kind.spell(value))) ?? -1;
   return {
     name,
     kind,
@@ -97,8 +92,8 @@ function attributeOf({ isRequired, onlyIf }: Common, kind: Kind, name: string): 
   };
 }
 
-function asked(common: Common, type: string, kind: Kind): Question {
-  const { labels = new Map<string, string>(), list } = kind, { name } = common, values = [...labels.keys()];
+function asked(common: Given, kind: Kind): Question {
+  const { labels = new Map<string, string>(), list } = kind, { name, type } = common, values = [...labels.keys()];
   const attributes = (list ? values.map((value) => `${name}/${value}`) : [name]).map((each) => attributeOf(common, kind, each));
   return {
     name,
@@ -110,7 +105,7 @@ function asked(common: Common, type: string, kind: Kind): Question {
     texts: list ? [...values, ...attributes[0].texts.slice(2)] : attributes[0].texts,
     indices(answer) {
       if (!list || answer === null) return attributes.map(({ index }) => index(answer));
-      const ticks = Array.isArray(answer) ? answer.map((value) => values.indexOf(typeof value === "string" ? composed(value) : "")) : [-1];
+      const ticks = Array.isArray(answer) ? answer.map((value) => values.indexOf(composed(value))) : [-1];
       const codes = values.map((_, i) => +ticks.includes(i)), n = sum(codes);
       fitting(n === ticks.length && !(list.none && (!n || (n > 1 && codes[values.indexOf(list.none)]))) && !(list.most && n > list.most), name);
       return codes;
@@ -146,7 +141,7 @@ function bins(given: Given): Kind {
     texts,
     edges,
     isOrdered: true,
-    isNew: isInfinite(edges[0]) || isInfinite(edges[last]),
+    isNew: edges.some(isInfinite),
     spell(value) {
       if (typeof value !== "number") return value;
       const near = clamp ? Math.max(bounds[0], Math.min(value, bounds[last])) : value;
@@ -177,7 +172,7 @@ interface Given extends Common {
   readonly maximum: Json | null;
 }
 
-const isName = (text: string): boolean => !!text && [...text].length <= Most.nameSigns && !/[\0-\x1f\x7f]/.test(text);
+const isName = (text: string): boolean => [...text].length <= Most.nameSigns && !/^$|[\0-\x1f\x7f]/.test(text);
 
 /** The values of the categories with their labels. */
 function labelsOf({ categories }: Given): Map<string, string> {
@@ -222,8 +217,8 @@ export function questionOf(value: Json): Question {
   const [read, must, mustBe, mayBe, may] = named(READERS, Object(value).type);
   const { constraints, onlyIf, ...members } = membersOf(value, { name: "", type: "", constraints: ANY, ...must }, { title: "", question: "", description: "", onlyIf: ANY, ...may });
   const { required: isRequired, ...inner } = membersOf(constraints, { required: false, ...mustBe }, { ...mayBe });
-  const given = { ...members, ...inner, isRequired, onlyIf: onlyIf === ANY ? undefined : conditionOf(onlyIf) } as Given;
-  const question = asked(given, given.type, read(given));
+  const given = { ...members, ...inner, isRequired, onlyIf: maybe(onlyIf, conditionOf) } as Given;
+  const question = asked(given, read(given));
   need(isName(given.name) && question.attributes.every(({ name, size }) => isName(name) && size > 1 && size <= Most.candidates));
   return question;
 }

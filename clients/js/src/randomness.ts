@@ -4,8 +4,6 @@ import { bitLength } from "./budget";
 import { fill } from "./entropy";
 import { joined, onesIn, range } from "./numbers";
 
-const CHUNK = 1024;
-
 export interface Randomness {
   /** The next bytes of the stream. */
   take(n: number): Uint8Array;
@@ -19,11 +17,11 @@ export interface Randomness {
 
 /** A stream of its own for each report. */
 export function stream(): Randomness {
-  let left = new Uint8Array(0);
+  let left = new Uint8Array();
   const self: Randomness = {
     take(n) {
       if (n > left.length) {
-        const more = new Uint8Array(n + CHUNK);
+        const more = new Uint8Array(n + 1024);
         fill(more);
         left = joined([left, more]);
       }

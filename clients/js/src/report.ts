@@ -1,7 +1,7 @@
 // Report: one person's noisy answer; bytes in and out (sections 11 and 12).
 
-import { HEADER_BYTES, type Campaign } from "./campaign";
-import { reject, type Reason } from "./errors";
+import { Bytes, type Campaign } from "./campaign";
+import { accept, type Reason } from "./errors";
 import type { Channel } from "./mechanisms";
 import { joined, onesIn, range, sum, turnOver } from "./numbers";
 import type { Randomness } from "./randomness";
@@ -9,7 +9,9 @@ import { slotOn } from "./schedule";
 import { hex } from "./sha256";
 import type { View } from "./views";
 
-const VERSION = 1;
+const enum Format {
+  version = 1,
+}
 
 export class Report {
   /** 16 random bytes; a retry carries the same. */
@@ -26,7 +28,7 @@ export class Report {
 
   /** Of bytes that are checked already. */
   constructor(bytes: Uint8Array, campaign: Campaign) {
-    const start = HEADER_BYTES + campaign.maskBytes, parts = [[9, 25], [HEADER_BYTES, start], [start]].map(([from, to]) => bytes.slice(from, to)), [id, , payload] = parts, slot = slotIn(bytes);
+    const start = Bytes.header + campaign.maskBytes, parts = [[9, 25], [Bytes.header, start], [start]].map(([from, to]) => bytes.slice(from, to)), [id, , payload] = parts, slot = slotIn(bytes);
     Object.assign(this, {
       id,
       slot,
@@ -35,41 +37,39 @@ export class Report {
       view: () => viewIn(bytes, campaign),
       toJson() {
         const [id, view, payload] = parts.map(base64url);
-        return JSON.stringify({ version: VERSION, campaign: campaign.id.slice(0, 16), id, slot, view: view || undefined, payload });
+        return JSON.stringify({ version: Format.version, campaign: campaign.id.slice(0, 16), id, slot, view: view || undefined, payload });
       },
     });
   }
 
   /** The report, or ReportRejected with the reason; the checks in the order of the format. */
   static fromBytes(given: Uint8Array, campaign: Campaign): Report {
-    const { schedule } = campaign.terms, bytes = given.slice(), start = HEADER_BYTES + campaign.maskBytes;
-    const need = (isRight: unknown, reason: Reason): void => {
-      if (!isRight) reject(reason);
-    };
-    need(bytes.length >= start, "length");
-    need(bytes[0] === VERSION, "version");
-    need(hex(bytes.slice(1, 9)) === campaign.id.slice(0, 16), "campaign");
-    need(!schedule || slotOn(schedule, slotIn(bytes)) === slotIn(bytes), "slot");
+    const { schedule } = campaign.terms, bytes = given.slice(), start = Bytes.header + campaign.maskBytes;
+    accept(bytes.length >= start, "length");
+    accept(bytes[0] === Format.version, "version");
+    accept(hex(bytes.slice(1, 9)) === campaign.id.slice(0, 16), "campaign");
+    accept(!schedule || slotOn(schedule, slotIn(bytes)) === slotIn(bytes), "slot");
     const view = viewIn(bytes, campaign);
-    need(campaign.view.canDraw(view) && view.at(-1)! < campaign.domain.sizes.length, "view");
+    accept(campaign.view.canDraw(view) && view.at(-1)! < campaign.domain.sizes.length, "view");
     const channels = campaign.channels(view), width = widthOf(channels);
-    need(bytes.length === start + Math.ceil(width / 8), "length");
-    need(!(width & 7 && bytes.at(-1)! >> (width & 7)), "padding");
+    accept(bytes.length === start + ((width + 7) >> 3), "length");
+    accept(!(width & 7 && bytes.at(-1)! >> (width & 7)), "padding");
     each(bytes, campaign, channels, (channel, ones) => {
       const reason = channel.refusal?.(ones);
-      return reason ? reject(reason) : [];
+      accept(!reason, reason as Reason);
+      return [];
     });
     return new Report(bytes, campaign);
   }
 }
 
 const slotIn = (bytes: Uint8Array): number => new DataView(bytes.buffer).getUint32(25);
-const viewIn = (bytes: Uint8Array, { maskBytes, domain }: Campaign): View => (maskBytes ? onesIn(bytes, 8 * HEADER_BYTES, 8 * maskBytes) : range(domain.sizes.length));
+const viewIn = (bytes: Uint8Array, { maskBytes, domain }: Campaign): View => (maskBytes ? onesIn(bytes, 8 * Bytes.header, 8 * maskBytes) : range(domain.sizes.length));
 const widthOf = (channels: readonly Channel[]): number => sum(channels.map(({ width }) => width));
 
 /** Turn over in each block what comes of its ones. */
 function each(bytes: Uint8Array, { maskBytes }: Campaign, channels: readonly Channel[], work: (channel: Channel, ones: readonly number[], i: number) => readonly number[]): void {
-  let at = 8 * (HEADER_BYTES + maskBytes);
+  let at = 8 * (Bytes.header + maskBytes);
   channels.forEach((channel, i) => {
     turnOver(bytes, at, work(channel, onesIn(bytes, at, channel.width), i));
     at += channel.width;
@@ -78,8 +78,8 @@ function each(bytes: Uint8Array, { maskBytes }: Campaign, channels: readonly Cha
 
 /** Mask and payload behind a header. */
 function headed(campaign: Campaign, slot: number, id: ArrayLike<number>, rest: Uint8Array): Uint8Array {
-  const bytes = joined([new Uint8Array(HEADER_BYTES), rest]), header = new DataView(bytes.buffer);
-  bytes[0] = VERSION;
+  const bytes = joined([new Uint8Array(Bytes.header), rest]), header = new DataView(bytes.buffer);
+  bytes[0] = Format.version;
   header.setBigUint64(1, BigInt(`0x${campaign.id.slice(0, 16)}`));
   bytes.set(id, 9);
   header.setUint32(25, slot);
@@ -89,8 +89,8 @@ function headed(campaign: Campaign, slot: number, id: ArrayLike<number>, rest: U
 /** A new report: its id, then the view, then each block, drawn in this order from one stream; isBelow: a permanent answer, which has no id. */
 function drawn(campaign: Campaign, candidates: readonly number[], slot: number, randomness: Randomness, isBelow?: boolean): Uint8Array {
   const id = isBelow ? [] : randomness.take(16), view = campaign.view.draw(randomness), channels = campaign.channels(view, isBelow), { domain: { sizes }, maskBytes, jointly } = campaign;
-  const bytes = headed(campaign, slot, id, new Uint8Array(maskBytes + Math.ceil(widthOf(channels) / 8)));
-  if (maskBytes) turnOver(bytes, 8 * HEADER_BYTES, view);
+  const bytes = headed(campaign, slot, id, new Uint8Array(maskBytes + ((widthOf(channels) + 7) >> 3)));
+  if (maskBytes) turnOver(bytes, 8 * Bytes.header, view);
   const whole = view.reduce((cell, i) => cell * BigInt(sizes[i]) + BigInt(candidates[i]), 0n); // domain order, the last attribute fastest
   each(bytes, campaign, channels, (channel, _, i) => channel.draw(jointly ? whole : BigInt(candidates[view[i]]), randomness));
   return bytes;
@@ -100,7 +100,7 @@ export const randomized = (campaign: Campaign, candidates: readonly number[], sl
   new Report(drawn(campaign, candidates, slot, randomness), campaign);
 
 /** A permanent answer: the view and its blocks' permanent outputs, drawn in this order from one stream. */
-export const memorized = (campaign: Campaign, candidates: readonly number[], randomness: Randomness): Uint8Array => drawn(campaign, candidates, 0, randomness, true).slice(HEADER_BYTES);
+export const memorized = (campaign: Campaign, candidates: readonly number[], randomness: Randomness): Uint8Array => drawn(campaign, candidates, 0, randomness, true).slice(Bytes.header);
 
 /** A permanent answer as a report without an id, and checked as strictly. */
 export const remembered = (campaign: Campaign, kept: Uint8Array, slot: number): Report => Report.fromBytes(headed(campaign, slot, [], kept), campaign);
@@ -122,6 +122,6 @@ export const framed = (parts: readonly ArrayLike<number>[]): Uint8Array<ArrayBuf
 /** The parts; refuses bytes that end within one. */
 export function unframed(bytes: Uint8Array): Uint8Array[] {
   const end = 2 + bytes[0] * 256 + bytes[1];
-  if (!(end <= bytes.length)) reject("length");
+  accept(end <= bytes.length, "length");
   return [bytes.slice(2, end), ...(end < bytes.length ? unframed(bytes.slice(end)) : [])];
 }

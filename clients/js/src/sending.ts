@@ -1,7 +1,8 @@
 // Sending: the same bytes to a collector until it acknowledges them. No cookie, no referrer, no redirect; sending again is always safe.
 
+import { UNIT } from "./budget";
 import { Campaign } from "./campaign";
-import { CampaignError, CollectorError, TryLater, reject, type Reason } from "./errors";
+import { CampaignError, CollectorError, TryLater, accept, ensure, expectNone, type Reason } from "./errors";
 import { Most } from "./limits";
 import { joined, pause } from "./numbers";
 import { stream } from "./randomness";
@@ -19,37 +20,32 @@ export interface SendOptions {
   readonly allowPlainHttp?: boolean;
 }
 
-export interface Address {
-  readonly url: string;
-  readonly campaignId: string;
-}
+/** The address of a campaign, the id in it, and how long to try. */
+export type Target = readonly [url: string, campaignId: string, patience: Patience];
 
-/** The parts of https://host/campaigns/ID. Nothing else may be in it: a query could tell people apart. */
-export function addressOf(url: string, { allowPlainHttp }: SendOptions): Address {
+/** Takes https://host/campaigns/ID. Nothing else may be in it: a query could tell people apart. */
+export function targetOf(url: string, { allowPlainHttp, patience = {}, ...rest }: SendOptions = {}): Target {
+  expectNone(rest);
   const [, place, campaignId] = /^(https?:\/\/[\w.:[\]-]+(?:\/[\w.~-]+)*\/campaigns\/([\da-f]{64}))\/?$/i.exec(url) ?? [];
-  if (!place || !(allowPlainHttp || /^https:|^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/i.test(place))) {
-    throw new CampaignError("an address is https://host/campaigns/ and an id");
-  }
-  return { url: place, campaignId };
+  ensure(place && (allowPlainHttp || /^https:|^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/i.test(place)), CampaignError, "an address is https://host/campaigns/ and an id");
+  return [place, campaignId, patience];
 }
 
 /** The campaign at this address; its bytes must have the hash that the address names. */
-export async function fetchCampaign(url: string, options: SendOptions = {}): Promise<Campaign> {
-  const address = addressOf(url, options), [bytes] = await persist(address.url, {}, options, (body) => body);
-  return Campaign.load(bytes, { expectedId: address.campaignId });
+export async function fetchCampaign(address: string, options?: SendOptions): Promise<Campaign> {
+  const [url, expectedId, patience] = targetOf(address, options);
+  let bytes!: Uint8Array;
+  await persist(url, patience, (body) => (bytes = body));
+  return Campaign.load(bytes, { expectedId });
 }
 
-/** The same bytes until the collector has understood them; how many attempts it took. */
-export async function post(url: string, type: string, body: BodyInit, options: SendOptions, understand = (_body: Uint8Array): unknown => true): Promise<number> {
-  return (await persist(url, { method: "POST", body, headers: { "Content-Type": type } }, options, understand))[1];
-}
-
-/** The same request until an answer is understood, and how many attempts it took. Anything from 500 on may pass, and so may "too slow, too early, too many"; other refusals and
+/** The same request until an answer is understood; how many attempts it took. Anything from 500 on may pass, and so may "too slow, too early, too many"; other refusals and
  * redirects are final. */
-async function persist<T>(url: string, request: RequestInit, { patience = {} }: SendOptions, understand: (body: Uint8Array) => T): Promise<[T, number]> {
-  const { seconds = 60, attempt = 10, firstWait = 0.5, longestWait = 20 } = patience, ends = Date.now() + 1000 * seconds;
+export async function persist(url: string, { seconds = 60, attempt = 10, firstWait = 0.5, longestWait = 20, ...rest }: Patience, understand: (body: Uint8Array) => unknown, request?: RequestInit): Promise<number> {
+  expectNone(rest);
+  const ends = Date.now() + 1000 * seconds;
   for (let n = 1; ; n++) {
-    let status = 0, wait = 0, body = new Uint8Array(0);
+    let status = 0, wait = 0, body = new Uint8Array();
     try {
       const signal = AbortSignal.timeout(Math.min(1000 * attempt, Math.max(ends - Date.now(), 1)));
       const answer = await fetch(url, { ...request, credentials: "omit", referrerPolicy: "no-referrer", redirect: "manual", cache: "no-store", signal });
@@ -60,11 +56,10 @@ async function persist<T>(url: string, request: RequestInit, { patience = {} }: 
       // no answer in time, or one that is too long
     }
     if (status === 200 || status === 204) {
-      const understood = understand(body);
-      if (understood) return [understood, n];
-    } else if (status && status < 500 && ![408, 425, 429].includes(status)) throw new CollectorError(`the collector refuses this, or points elsewhere (${status})`);
-    wait += (Math.min(longestWait, firstWait * 2 ** (n - 1)) * stream().below(2 ** 20)) / 2 ** 20; // so that a crowd does not come back as one
-    if (Date.now() + 1000 * wait >= ends) throw new TryLater(`no clear answer (${status}); try later`);
+      if (understand(body)) return n;
+    } else ensure(!status || status >= 500 || [408, 425, 429].includes(status), CollectorError, `the request is refused (${status})`);
+    wait += (Math.min(longestWait, firstWait * 2 ** (n - 1)) * stream().below(UNIT)) / UNIT; // so that a crowd does not come back as one
+    ensure(Date.now() + 1000 * wait < ends, TryLater, `no clear answer (${status})`);
     await pause(1000 * wait);
   }
 }
@@ -81,13 +76,14 @@ async function whole({ body }: Response): Promise<Uint8Array<ArrayBuffer>> {
 
 /** Whether the one report that was sent is in the collector's keeping; refuses it where the collector does, and says nothing where that is unclear. */
 export function counted(body: Uint8Array): boolean {
-  let reason: unknown;
+  let reason = false;
   try {
     const { received, refused: [item] } = JSON.parse(new TextDecoder().decode(body));
     if (!item) return received === 1;
-    reason = item.index === 0 && item.reason;
+    reason = item.index === 0 && item.reason.replace(/[^a-z]/g, "").slice(0, 40);
   } catch {
     // not such an answer: unclear
   }
-  return typeof reason === "string" && reject(reason.replace(/[^a-z]/g, "").slice(0, 40) as Reason);
+  accept(reason === false, reason as unknown as Reason);
+  return false;
 }

@@ -2,13 +2,11 @@
 
 import { joined } from "./numbers";
 
-/** The first 32 bits of the fraction of a prime's root. No constant lies near a whole number, so that doubles are enough. */
-const fraction = (prime: number, power: number): number => (prime ** (1 / power) % 1) * 2 ** 32;
-
 const primes: number[] = [];
 for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
-const ROUNDS = primes.map((prime) => fraction(prime, 3) | 0);
-const START = primes.slice(0, 8).map((prime) => fraction(prime, 2) | 0);
+/** The first 32 bits of the fractions of the primes' roots. No constant lies near a whole number, so that doubles are enough. */
+const fractions = (power: number): number[] => primes.map((prime) => ((prime ** (1 / power) % 1) * 2 ** 32) | 0);
+const ROUNDS = fractions(3), START = fractions(2).slice(0, 8);
 
 const words = new Int32Array(64);
 /** Three turns to the right of one word, all at once. */
@@ -16,7 +14,8 @@ const turns = (x: number, i: number, j: number, k: number): number => ((x >>> i)
 
 /** The eight words of the hash. */
 export function sha256(bytes: Uint8Array): number[] {
-  const n = bytes.length, end = (n + 72) & ~63, padded = joined([bytes, [128], new Uint8Array(end - n - 1)]), view = new DataView(padded.buffer), state = START.slice();
+  let state = START;
+  const n = bytes.length, end = (n + 72) & ~63, padded = joined([bytes, [128], new Uint8Array(end - n - 1)]), view = new DataView(padded.buffer);
   view.setBigUint64(end - 8, BigInt(8 * n));
   for (let at = 0; at < end; at += 64) {
     let [a, b, c, d, e, f, g, h] = state;
@@ -26,7 +25,7 @@ export function sha256(bytes: Uint8Array): number[] {
       const s = (h + turns(e, 6, 11, 25) + (g ^ (e & (f ^ g))) + ROUNDS[i] + words[i]) | 0, t = (turns(a, 2, 13, 22) + ((a & b) | (c & (a | b)))) | 0;
       h = g; g = f; f = e; e = (d + s) | 0; d = c; c = b; b = a; a = (s + t) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((word, i) => (state[i] = (state[i] + word) | 0));
+    state = [a, b, c, d, e, f, g, h].map((word, i) => (word + state[i]) | 0);
   }
   return state.map((word) => word >>> 0);
 }
@@ -34,5 +33,4 @@ export function sha256(bytes: Uint8Array): number[] {
 /** Hexadecimal digits, so many of each number. */
 export const hex = (numbers: ArrayLike<number>, digits = 2): string => Array.from(numbers, (number) => number.toString(16).padStart(digits, "0")).join("");
 
-const encoder = new TextEncoder();
-export const utf8 = (text: string): Uint8Array => encoder.encode(text);
+export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -26,17 +26,15 @@ export interface ClientStore {
   change(key: string, change?: (state: State) => State): Promise<State>;
 }
 
-const same = (state: State): State => state;
+export const same = <T>(value: T): T => value;
 
 /** For programs that keep the bytes themselves, and for experiments. Forgets when the page is left. */
 export class MemoryStore implements ClientStore {
-  private readonly _kept = new Map<string, Uint8Array>();
-  private _draws: readonly Draw[] = [];
+  private readonly _table = new Map<string, unknown>();
 
-  async change(key: string, change = same): Promise<State> {
-    const state = change({ kept: this._kept.get(key), draws: this._draws });
-    if (state.kept) this._kept.set(key, state.kept);
-    this._draws = state.draws;
+  async change(key: string, change: (state: State) => State = same): Promise<State> {
+    const table = this._table, state = change({ kept: table.get(key) as State["kept"], draws: (table.get("draws") as State["draws"]) ?? [] });
+    table.set(key, state.kept).set("draws", state.draws);
     return state;
   }
 }
@@ -49,7 +47,7 @@ export class IndexedDbStore implements ClientStore {
     this._name = name;
   }
 
-  async change(key: string, change = same): Promise<State> {
+  async change(key: string, change: (state: State) => State = same): Promise<State> {
     try {
       const opening = indexedDB.open(this._name, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
@@ -58,20 +56,26 @@ export class IndexedDbStore implements ClientStore {
       if (state.kept !== before.kept) table.put(state.kept, `report ${key}`);
       if (state.draws !== before.draws) table.put(state.draws, "draws");
       database.close(); // once the work is done
-      await new Promise((done, fail) => {
-        work.oncomplete = done;
-        work.onabort = fail;
-      });
+      await outcome(work);
       return state;
     } catch (error) {
-      throw error instanceof LopubError ? error : new StoreError("storage is blocked or full, so nothing is drawn");
+      throw error instanceof LopubError ? error : new StoreError("storage is blocked or full");
     }
   }
 }
 
-/** What comes of a request to the database. */
-const outcome = <T>(request: IDBRequest<T> & { onblocked?: unknown }): Promise<T> =>
+interface Work<T> {
+  readonly result?: T;
+  onsuccess?: unknown;
+  oncomplete?: unknown;
+  onerror?: unknown;
+  onblocked?: unknown;
+  onabort?: unknown;
+}
+
+/** What comes of work on the database, be it one request or a transaction. */
+const outcome = <T>(work: Work<T>): Promise<T> =>
   new Promise((done, fail) => {
-    request.onsuccess = () => done(request.result);
-    request.onerror = request.onblocked = fail;
+    work.onsuccess = work.oncomplete = () => done(work.result!);
+    work.onerror = work.onblocked = work.onabort = fail;
   });

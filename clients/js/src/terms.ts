@@ -1,6 +1,6 @@
 // The terms of a campaign: its texts in every language, its schedule, what becomes of the reports (sections 3.1 and 3.5).
 
-import { ANY, asText, mapOf, membersOf, need, type Json } from "./canonical";
+import { ANY, asText, mapOf, maybe, membersOf, need, type Json } from "./canonical";
 import type { Domain } from "./domain";
 import { Most } from "./limits";
 import { scheduleOf, type Schedule } from "./schedule";
@@ -32,7 +32,7 @@ const TEXTS = { title: "", description: "", consent: "" };
 const MUST = { name: "", language: "", min_reports: 0 };
 const MAY = { ...TEXTS, licence: "", retention_days: 0, schedule: ANY, translations: ANY };
 
-const isLanguage = (tag: string): boolean => /^(?=.{0,100}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag);
+const isLanguage = (tag: string): boolean => tag.length <= 100 && /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i.test(tag);
 
 /** An object that is left out where it is empty. */
 function mapped<T>(value: Json | null, read: (value: Json) => T): Map<string, T> {
@@ -47,7 +47,7 @@ export const isTerm = (key: string): boolean => Object.hasOwn({ ...MUST, ...MAY 
 export function termsOf(value: Json): Terms {
   const { min_reports: minReports, retention_days: retentionDays, schedule, translations, ...texts } = membersOf(value, MUST, MAY);
   need(Object.keys(translations ?? {}).length <= Most.translations); // before any is read
-  const terms = { ...texts, minReports, retentionDays, schedule: schedule === ANY ? undefined : scheduleOf(schedule), translations: mapped(translations, translationOf) };
+  const terms = { ...texts, minReports, retentionDays, schedule: maybe(schedule, scheduleOf), translations: mapped(translations, translationOf) };
   need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && minReports > 0 && retentionDays >= 0 && [terms.language, ...terms.translations.keys()].every(isLanguage));
   return terms;
 }
@@ -61,7 +61,7 @@ function translationOf(value: Json): Translation {
 export function checkTranslations({ translations }: Terms, { questions }: Domain): void {
   const known = new Map(questions.map(({ name, texts }) => [name, new Set(texts)]));
   for (const { titles, questions, labels } of translations.values()) {
-    for (const name of [...titles.keys(), ...questions.keys(), ...labels.keys()]) need(known.has(name));
+    for (const each of [titles, questions, labels]) for (const name of each.keys()) need(known.has(name));
     for (const [name, each] of labels) for (const text of each.keys()) need(known.get(name)!.has(text));
   }
 }

@@ -25,7 +25,7 @@ export interface ViewRule {
   /** Every view that can be drawn, each once; nothing where too many sets are looked at to find them. */
   few(): readonly View[] | undefined;
   /** The largest sum, or product, of its attributes' amounts that a view can have; among: of these attributes only. */
-  most(amounts: Amounts, fold: (values: readonly bigint[]) => bigint, among?: (position: number) => boolean): bigint;
+  mostOf(amounts: Amounts, fold: (values: readonly bigint[]) => bigint, among: (position: number) => boolean): bigint;
 }
 
 /** The first attributes, so many, of a random order in which a list counts as one question. */
@@ -61,7 +61,7 @@ function growing(domain: Domain, k: number, cells?: number): ViewRule {
       }
       return found.filter(canDraw);
     },
-    most: (amounts, fold, among = () => true) => fold(falling(range(d).filter(among).map(amounts(k))).slice(0, k)),
+    mostOf: (amounts, fold, among) => fold(falling(range(d).filter(among).map(amounts(k))).slice(0, k)),
   };
 }
 
@@ -80,23 +80,26 @@ function listed(sets: readonly View[], weights: readonly number[]): ViewRule {
     },
     canDraw: (view) => known.has(String(view)),
     few: () => sets,
-    most: (amounts, fold, among = () => true) => largest(sets.map((view) => fold(view.filter(among).map(amounts(view.length))))),
+    mostOf: (amounts, fold, among) => largest(sets.map((view) => fold(view.filter(among).map(amounts(view.length))))),
   };
 }
 
 const RULES: Readonly<Record<string, (domain: Domain, value: Json) => ViewRule>> = {
   all(domain, value) {
-    membersOf(value, { kind: "" });
+    membersOf(value, {});
     return { ...listed([range(domain.sizes.length)], [1]), isWhole: true };
   },
-  sample: (domain, value) => growing(domain, membersOf(value, { kind: "", attributes: 0 }).attributes),
-  fill: (domain, value) => growing(domain, 2, membersOf(value, { kind: "", cells: 0 }).cells),
+  sample: (domain, value) => growing(domain, membersOf(value, { attributes: 0 }).attributes),
+  fill: (domain, value) => growing(domain, 2, membersOf(value, { cells: 0 }).cells),
   listed(domain, value) {
-    const { sets } = membersOf(value, { kind: "", sets: [] }), each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
+    const { sets } = membersOf(value, { sets: [] }), each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
     const views = each.map(({ attributes }) => attributes.map((name) => domain.position(asText(name))!)), weights = each.map(({ weight }) => weight);
     need(weights.every((weight) => weight > 0) && views.every((view) => view.length && view.every((place, i) => place > (view[i - 1] ?? -1))) && sum(views.map(({ length }) => length)) <= Most.listed);
     return listed(views, weights);
   },
 };
 
-export const viewOf = (value: Json, domain: Domain): ViewRule => named(RULES, (value as { readonly kind?: Json } | undefined)?.kind)(domain, value);
+export function viewOf(value: Json, domain: Domain): ViewRule {
+  const { kind, ...rest } = Object(value);
+  return named(RULES, kind)(domain, rest);
+}

@@ -99,12 +99,12 @@ class Factorised:
         """In float64, for the last few steps of a fit."""
         halves = np.where(halves > TINY, halves, 0.0)
         total, ratio = 0.0, np.zeros(halves.shape)
+        room = np.zeros((BLOCK_REPORTS, halves.shape[1]))
         for first, second in self._blocks():
-            rows, columns = first.astype(np.float64), second.astype(np.float64)
-            chances = np.einsum("ij,ij->i", rows @ halves, columns)
-            total += float(np.log(chances).sum())
-            columns /= chances[:, None]
-            ratio += rows.T @ columns
+            rows = first.astype(np.float64)
+            work = np.matmul(rows, halves, out=room[: len(first)])
+            total += weigh(work, second.astype(np.float64))
+            ratio += rows.T @ work
         return total, ratio.reshape(self.shape)
 
     def log_likelihood(self, joint: Probabilities) -> float:

@@ -1,17 +1,21 @@
 """The loop over reports that a factorised step takes, in one pass instead of NumPy's four."""
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import NDArray
 
 from lopub.laws.compiling import compiled_sums
 
+Real = TypeVar("Real", np.float32, np.float64)
+
 
 @compiled_sums
-def weigh(work: NDArray[np.float32], second: NDArray[np.float32]) -> float:
+def weigh(work: NDArray[Real], second: NDArray[Real]) -> float:
     """Row by row: chance = work . second, then work = second / chance. Returns the sum of the chances' logarithms.
 
     One pass over what would be four. A logarithm serves many rows: chances, at most 1, are multiplied until the product is small;
-    being float32 numbers, they cannot take it from there to zero in one go.
+    being sums of products of float32 numbers, they cannot take it from there to zero in one go.
     """
     total, chances = 0.0, 1.0
     for row in range(len(work)):

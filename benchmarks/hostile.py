@@ -1,9 +1,10 @@
 """What slow clients cost honest ones: throughput and p99 undisturbed and under attack, in turn, in one run; so only ratios count.
 
-`python benchmarks/hostile.py [--seconds S] [--rounds R]` starts `lopub serve` as its own process, honest senders as
+`python benchmarks/hostile.py [--seconds S] [--rounds R] [--together]` starts `lopub serve` as its own process, honest senders as
 another, and as a third the slow ones, which come back whenever they are cut. Writes benchmarks/results/hostile.csv: medians of
 the rounds. `cores_for_the_slow` is the collector's own CPU time beyond what its honest reports cost it undisturbed: what other
-programs take of the machine, the attackers among them, is not in it.
+programs take of the machine, the attackers among them, is not in it. Attackers have machines of their own, so the collector has a
+core of its own here, and everybody else shares the others; `--together` lets them all share all cores.
 """
 
 import argparse
@@ -32,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--together", action="store_true")
     asked = parser.parse_args()
     target, rows = campaign(), []
     with tempfile.TemporaryDirectory() as directory:
@@ -40,6 +42,8 @@ def main() -> None:
         open_campaign(store, target)
         store.close()
         with running_collector(address) as running:
+            if not asked.together:
+                set_apart(running)
             for _ in range(asked.rounds):
                 calm = looked_at(running, target, asked.seconds)
                 with hostile.attacked(running.port, hostile.slow(N_SLOW)):
@@ -51,6 +55,13 @@ def main() -> None:
         writer = csv.DictWriter(file, list(whole), lineterminator="\n")
         writer.writeheader()
         writer.writerow(whole)
+
+
+def set_apart(running: Running) -> None:
+    """The collector on the last core, whoever is started from now on on the others."""
+    *others, last = sorted(os.sched_getaffinity(0))
+    running.keep_to(last)
+    os.sched_setaffinity(0, others or [last])
 
 
 def cpu_seconds(running: Running) -> float:

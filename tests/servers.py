@@ -68,6 +68,12 @@ class Running:
             time.sleep(0.01)
         return True
 
+    def keep_to(self, core: int) -> None:
+        """Run on this core alone, with all threads."""
+        for thread in os.listdir(f"/proc/{self.process.pid}/task"):
+            with suppress(ProcessLookupError):  # it ended meanwhile
+                os.sched_setaffinity(int(thread), {core})
+
     def is_ready(self) -> bool:
         with suppress(OSError, http.client.HTTPException):
             return self.ask("GET", "/ready").status == 200

@@ -23,6 +23,8 @@ from lopub.service.store import ReportStore
 pytestmark = pytest.mark.skipif(not FULL, reason="takes minutes; LOPUB_FULL=1 runs it")
 N_MOMENTS = int(os.environ.get("LOPUB_MOMENTS", "100"))
 """Of each command: a quarter of them killed, interrupted, out of disk, out of memory."""
+SEED = os.environ.get("LOPUB_SEED", "")
+"""Of the moments, where they are run in several parts."""
 CAMPAIGN = fakes.campaign("subset, sample:2, jointly")
 COMMANDS = {
     "publish": ("campaign.json", "reports.parquet", "-o", "out", "--force", "--seed", "1"),
@@ -83,7 +85,7 @@ def results(directory: Path, pattern: str = "out*") -> dict[str, bytes]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_leaves_a_whole_result_or_none(files: Path, command: str):
-    arguments, rng, n_whole, n_endless = COMMANDS[command], random.Random(command), 0, 0
+    arguments, rng, n_whole, n_endless = COMMANDS[command], random.Random(command + SEED), 0, 0
     clear(files)
     assert run(command, files, *arguments).wait() == 0  # the first one compiles
     clear(files)
@@ -154,7 +156,7 @@ def done_calmly(store: ReportStore, files: Path) -> QueuedJob:
 
 
 def test_a_worker_leaves_whole_results_of_jobs_or_none(files: Path, store: ReportStore):
-    rng = random.Random("jobs")
+    rng = random.Random("jobs" + SEED)
     started, first = time.monotonic(), done_calmly(store, files)
     seconds, whole = time.monotonic() - started, results(place_of(files / "jobs", first), "*")
     assert first.state is State.DONE and whole

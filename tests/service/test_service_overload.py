@@ -60,7 +60,7 @@ def peak_of(taken_at: Callable[[float], float]) -> float:
 
 def overloaded(collector: Running) -> None:
     cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(collector.process.pid, {cores[-1]})
+    collector.keep_to(cores[-1])
     ask = {"per_request": PER_REQUEST, "core": cores[0]}
     peak = peak_of(lambda rate: flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=5, **ask).n_taken / 5)
     time.sleep(5)

@@ -57,7 +57,7 @@ def test_what_a_plan_leads_to_is_the_planned_campaign_with_the_same_figures(draf
     forecast = outlook_of(campaign).at(3000)
     for output in (made.output, run("campaign", "show", tmp_path / "made.json", "--people", 3000).output):
         assert f"off by {forecast.shares:.3f} on average with 3,000 people, pairs by {forecast.pairs:.3f}" in words_of(output)
-        assert "--people" not in output
+        assert "--people N takes your own number" not in words_of(output)
     assert f"{forecast.pairs:.4f}" in planned.output
 
 

@@ -1,26 +1,22 @@
 """More than a collector can take: it keeps on taking what it can, and sends the rest away in time."""
 
-import asyncio
 import os
 import random
 import socket
 import sqlite3
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httptools
 import pytest
-import uvloop
 
 import load
 from flood import flooded
 from load import FULL, Uploaders, note_figures
 from lopub.contract.report import unframed
 from lopub.service.protocol import is_whole_request_with_reports
-from lopub.service.run import TAKEN_AT_ONCE, several
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign()
@@ -249,44 +245,3 @@ def answered_without_a_body(collector: Running) -> bool:
             except TimeoutError:
                 continue
     return False
-
-
-# ---- newcomers
-
-
-class Turns(asyncio.Protocol):
-    """Counts connections by the turn of the event loop in which they are taken, and hangs up."""
-
-    def __init__(self, taken: Counter[int], turn: Callable[[], int]) -> None:
-        self._taken, self._turn = taken, turn
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._taken[self._turn()] += 1
-        transport.close()
-
-
-async def taken_by_turn(sockets: list[socket.socket], n: int) -> Counter[int]:
-    """How many of n connections that wait are taken in each turn of the event loop."""
-    loop, taken, turn = asyncio.get_running_loop(), Counter[int](), 0
-    servers = [await loop.create_server(lambda: Turns(taken, lambda: turn), sock=each) for each in sockets]
-    while sum(taken.values()) < n:
-        turn += 1
-        await asyncio.sleep(0)
-    for server in servers:
-        server.close()
-        await server.wait_closed()
-    return taken
-
-
-def test_several_newcomers_are_taken_in_each_turn_of_the_event_loop():
-    """Forbids to let libuv listen on one open file: it takes one connection per turn, and a busy turn takes a twentieth of a
-    second, so that most of those who come to a busy collector would never be answered."""
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        bound.listen(100)
-        waiting = [socket.create_connection(bound.getsockname()) for _ in range(64)]
-        bound.setblocking(False)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            taken = runner.run(taken_by_turn(several(bound), len(waiting)))
-    for connection in waiting:
-        connection.close()
-    assert max(taken.values()) == TAKEN_AT_ONCE

@@ -28,12 +28,6 @@ STOP_SECONDS = 2
 
 SOCKETS_PER_PLACE, OTHER_FILES = 4, 256
 """Open files: places here and in the console, and as many of those who were refused and still read why."""
-TAKEN_AT_ONCE = 2
-"""Connections that are taken in one turn of the event loop. libuv takes one for each open file that listens, however long a turn
-is: newcomers to a busy collector would wait until the system forgets them. With more, refusing them takes the time of those who
-are served: at three times what a collector can take, eight left a fifth of it, two three quarters."""
-LEAST_WAITING = 2048
-"""Connections that may wait until they are taken; beyond it, the system lets them try again after a second."""
 
 
 class Server(uvicorn.Server):
@@ -83,7 +77,7 @@ def serve(
     tell("started", address=address, console=console)
     listening(address, console)
     try:
-        Server(_config(app_of(collector), settings, turns_away=collector.turns_away), beside).run(sockets=several(bound))
+        Server(_config(app_of(collector), settings, turns_away=collector.turns_away), beside).run(sockets=[bound])
     finally:
         store.close()
     tell("stopped")
@@ -162,13 +156,8 @@ def _config(
         date_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=max(settings.connections, LEAST_WAITING),
+        backlog=settings.connections,
     )
-
-
-def several(bound: socket.socket) -> list[socket.socket]:
-    """The same listening socket as so many open files, of which each takes a connection in each turn of the event loop."""
-    return [bound, *(bound.dup() for _ in range(TAKEN_AT_ONCE - 1))]
 
 
 def _address(bound: socket.socket) -> str:
@@ -182,7 +171,7 @@ def _bound(host: str, port: int, connections: int) -> socket.socket:
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
-        bound.listen(max(connections, LEAST_WAITING))
+        bound.listen(connections)
         bound.setblocking(False)
     except OSError as error:
         raise StoreError(f"cannot listen on {host} port {port}: {error.strerror}") from None

@@ -38,7 +38,7 @@ demo: $(VENV)/.demo
 test: lint types unit
 
 check: lint types clients/js/node_modules/.ready
-	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
+	$(BIN)/pytest -n 4 --dist worksteal -m "not slow" tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -3,9 +3,11 @@
 import asyncio
 import multiprocessing
 import os
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 
@@ -111,10 +113,18 @@ async def _flood(port: int, requests: Iterator[bytes], rate: float, seconds: flo
     return found
 
 
+def allow_files(wanted: int = 100_000) -> None:
+    """As many connections as a minute's flood may open: at its own limit it would count what it did not send as not answered."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # only root may have more than the hard limit
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), max(hard, wanted)))
+
+
 def _run(
     port: int, target: bytes, template: bytes, per_request: int, rate: float, seconds: float, answer: Answer, core: int
 ) -> None:
     os.sched_setaffinity(0, {core})
+    allow_files()
     campaign = Campaign.from_bytes(target)
 
     def fresh() -> bytes:

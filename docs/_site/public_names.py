@@ -1,9 +1,13 @@
 """The directive `public-names`: what the docstrings say of names that `lopub` exports, as Markdown."""
 
+import ast
+import dataclasses
 import enum
 import inspect
 import re
+import textwrap
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from docutils import nodes
@@ -46,11 +50,26 @@ def _entry(name: str, thing: Any, members: list[str]) -> Iterator[str]:
     if is_exception:
         yield f"\nBase classes: {', '.join(f'`{base.__name__}`' for base in thing.__bases__)}."
     yield from _prose(thing)
+    yield from (f"- `{field}`: {told}" for field, told in fields_of(thing).items())
+    yield ""
     for key in members:
         member = inspect.getattr_static(thing, key)
         kind, shown = _described(key, member)
         yield from _block(kind, shown, member, level=4)
     yield "::::::"
+
+
+def fields_of(thing: type) -> dict[str, str]:
+    """What is written below the fields of a class that can be given when one is made, those of its bases first."""
+    given = {field.name for field in dataclasses.fields(thing) if field.init} if dataclasses.is_dataclass(thing) else set()
+    found: dict[str, str] = {}
+    for kind in reversed([kind for kind in thing.__mro__ if kind.__module__.startswith("lopub.")]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0].body  # type: ignore[attr-defined]
+        for field, below in pairwise(body):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(told))) if name in given:
+                    found[name] = " ".join(told.split())
+    return found
 
 
 def _block(kind: str, heading: str, thing: Any, *, level: int) -> Iterator[str]:

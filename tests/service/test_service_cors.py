@@ -1,5 +1,6 @@
 """Pages of other origins: campaigns, reports and withdrawals for everybody, without credentials; all else for nobody."""
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +116,19 @@ def test_the_page_comes_with_a_strict_policy_and_no_cookie(collector: Running):
     assert collector.ask("GET", "/c/style.css").status == 404
     assert collector.ask("GET", f"/c/{'0' * 64}").status == 404
     assert collector.ask("POST", f"/c/{CAMPAIGN.id}").status == 405
+
+
+def test_files_of_the_page_come_packed_to_whoever_takes_them_packed(collector: Running):
+    """A third of the bytes for a phone; and never the one for the other from a cache between."""
+    for name in ("page.js", "page.css", "lopub.js"):
+        plain, packed = (collector.ask("GET", f"/c/{name}", Accept_Encoding=way) for way in ("identity", "gzip, br"))
+        assert "content-encoding" not in plain.headers and packed.headers["content-encoding"] == "gzip"
+        assert gzip.decompress(packed.body) == plain.body and 2 * len(packed.body) < len(plain.body)
+        assert plain.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"
+        tags = plain.headers["etag"], packed.headers["etag"]
+        assert tags[0] != tags[1]
+        assert collector.ask("GET", f"/c/{name}", Accept_Encoding="gzip", If_None_Match=tags[1]).status == 304
+        assert collector.ask("GET", f"/c/{name}", Accept_Encoding="identity", If_None_Match=tags[1]).status == 200
 
 
 def test_origin_and_agent_are_kept_nowhere(collector: Running, request: pytest.FixtureRequest):

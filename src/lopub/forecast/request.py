@@ -38,10 +38,15 @@ class CampaignRequest:
     flip_probability: float | str | Decimal | None = None
     """The paper's f: each bit is redrawn with it. Alone: the paper's choice, `bloom`, all attributes, separately."""
     mechanism: str | None = None
+    """`direct`, `subset`, `hashed`, `unary` or `bloom`. An epsilon makes `unary` optimized, a flip probability symmetric."""
     view: ViewRule | None = None
+    """Which attributes a report covers: AllAttributes(), Sample(2), Fill(500), Listed.of(...)."""
     jointly: bool | None = None
+    """Whether the answers of a view are randomized as one cell; otherwise each on its own, with its share of epsilon."""
     n_bits: int | None = None
+    """The length m of a Bloom filter; 128 unless given."""
     n_hashes: int | None = None
+    """The number h of hash functions of a Bloom filter; 4 unless given."""
     false_positive_rate: float | None = None
     """Instead of bits and hashes: the paper's equations."""
 

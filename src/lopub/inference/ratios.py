@@ -5,6 +5,7 @@ value*, not at the estimate (Wilson; for ratios Fieller). Where reports are many
 where they are few, or a share is near 0 or 1, it still covers, and it does not leave 0 to 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -39,8 +40,7 @@ def share(pooled: Pooled, weights: Probabilities) -> Estimate:
         return Estimate(float(weights.min()), 0.0, float(weights.min()), float(weights.max()))
     found, second = float((weights * pooled.shares).sum()), pooled.second(weights, weights)
     inside, outside = _mean(second, pooled, weights), _mean(second, pooled, 1 - weights)
-    variance = outside + (inside - outside) * X - pooled.inverse * X**2
-    return _between(found, 1.0, variance)
+    return _between(found, 1.0, Polynomial([outside, inside - outside, -pooled.inverse]))
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ def share_among(
     # The variance of a - x b if x were true: each second moment among those with both, with the condition alone, and without it,
     # in the shares that x gives.
     among = [[_mean(second, pooled, cells) for second in seconds] for cells in (both, condition - both, 1 - condition)]
-    known, taken = min(max(b, 0.0), 1.0), usual * part + (1 - part) * X
-    yes, no, rest = (one - 2 * taken * two + taken**2 * three for one, two, three in among)
-    variance = known * (X * yes + (1 - X) * no) + (1 - known) * rest - pooled.inverse * (known * (X - taken)) ** 2
-    return _between(a, b, variance + (part * (usual - X)) ** 2 * aside.variance, deviations)
+    known, taken = min(max(b, 0.0), 1.0), usual * part
+    yes, no, rest = (_second(moments, taken, 1 - part) for moments in among)
+    variance = known * (no + X * (yes - no)) + (1 - known) * rest - pooled.inverse * known**2 * _squared(taken, part)
+    return _between(a, b, variance + part**2 * aside.variance * _squared(usual, 1.0), deviations)
 
 
 def ratio(pooled: Pooled, numerator: Probabilities, denominator: Probabilities, aside: Aside = NOTHING_ASIDE) -> Estimate:
@@ -128,11 +128,22 @@ def _between(numerator: float, denominator: float, variance: Polynomial, deviati
     """A share that is a ratio. variance: of numerator - x denominator, if x were the share. The interval holds all shares that
     are not refuted; where noise has carried the ratio so far out of 0 to 1 that all are, those near the end that it passed."""
     value = min(max(numerator / denominator, 0.0), 1.0)
-    ends = _unrefuted((numerator - denominator * X) ** 2 - deviations**2 * variance)
+    ends = _unrefuted(_squared(numerator, denominator) - deviations**2 * variance)
     if ends is None:
-        ends = _unrefuted((denominator * (value - X)) ** 2 - deviations**2 * variance) or (value, value)
+        ends = _unrefuted(_squared(denominator * value, denominator) - deviations**2 * variance) or (value, value)
     error = float(np.sqrt(max(float(variance(value)), 0.0))) / denominator
     return Estimate(value, error, min(ends[0], value), max(ends[1], value))
+
+
+def _second(moments: Sequence[float], at: float, slope: float) -> Polynomial:
+    """The second moment of t - y s, with y = at + slope x. moments: of t t, of t s, and of s s."""
+    one, two, three = moments
+    return Polynomial([one - 2 * at * two + at**2 * three, 2 * slope * (at * three - two), slope**2 * three])
+
+
+def _squared(numerator: float, denominator: float) -> Polynomial:
+    """(numerator - x denominator) squared."""
+    return Polynomial([numerator**2, -2 * numerator * denominator, denominator**2])
 
 
 def _unrefuted(excess: Polynomial) -> tuple[float, float] | None:

@@ -1,12 +1,24 @@
 """The page of a run, made of its csv files alone: claims, what is better, worse and out of reach, figures."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from lopub.pages.plots import Line, lines
 from lopub.reproduce import baselines, classification, estimation, identification, privacy, pruning
-from lopub.reproduce.claims import BETTER, OTHERWISE, OUT_OF_REACH, UNDECIDED, WORSE, Claim, Tables
+from lopub.reproduce.claims import (
+    AGREES,
+    BETTER,
+    DIFFERS,
+    OTHERWISE,
+    OUT_OF_REACH,
+    PARTLY,
+    UNDECIDED,
+    WORSE,
+    Claim,
+    Tables,
+)
 from lopub.reproduce.errata import ERRATA
 from lopub.reproduce.extent import FULL, OUR_METHODS, QUICK
 from lopub.reproduce.figures import Figure, FigureRow, figures
@@ -86,7 +98,9 @@ SECTIONS = {
         "Total epsilon of a whole report, everything in it counted, on all records, and errors against all of them. Below, the"
         " baselines see a sample, so that the two are not to be compared with each other. A trusted server sees the records,"
         " publishes by the same structure and adds Laplace noise to mutual information and clique counts; without noise,"
-        " what is left is the model's own error.",
+        " what is left is the model's own error. Of the paper's structure that is not small, nor is it always the smallest: noise"
+        " also changes which pairs pass the threshold. It is the paper's way with central noise, and no rival to tools that were"
+        " made for a trusted server: `docs/comparison.md` has one.",
     ),
     baselines.NAME: (
         "RAPPOR and Fanti's EM",
@@ -103,6 +117,7 @@ def page(claims: Sequence[Claim], tables: Tables, settings: Mapping[str, str]) -
     note = NOTES.get(settings.get(SCALE, ""), "")
     parts = [
         HEAD.format(folder=FOLDER, note=note),
+        _summary(claims),
         *_sides(claims),
         _claims_table(claims),
         _limits(),
@@ -130,6 +145,17 @@ def _settings(settings: Mapping[str, str]) -> str:
 def _errata() -> str:
     rows = [(slip.where, slip.printed, slip.right) for slip in ERRATA]
     return "## Slips of the paper\n\n" + markdown(("where", "printed", "right"), rows)
+
+
+def _summary(claims: Sequence[Claim]) -> str:
+    """How many verdicts there are of each kind."""
+    n_of = Counter(claim.verdict for claim in claims)
+    told = f"{n_of[AGREES]} agree, {n_of[PARTLY]} hold in part, {n_of[DIFFERS]} differ, {n_of[UNDECIDED]} are undecided"
+    return (
+        f"**Of {len(claims)} claims, {told}.** What is behind each verdict comes first, then all claims in one table.\n"
+        if claims
+        else ""
+    )
 
 
 def _sides(claims: Sequence[Claim]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from lopub.service.cors import PERMISSION
+from lopub.service.door import Door
 from lopub.service.group_commit import crowded
 from lopub.service.places import Credit, Places
 from lopub.service.problems import Kind, Problem, document
@@ -95,6 +96,8 @@ class Bounded(HttpToolsProtocol):
     _refusal: Problem | None = None
     turns_away: Callable[[], bool]
     """Whether reports are not taken now."""
+    door: Door | None
+    """Where those wait for whom there is no place, either."""
     _may_send = MOST_UNREAD
     _is_parting = False
     """Whether it was told why it has to go."""
@@ -105,7 +108,9 @@ class Bounded(HttpToolsProtocol):
         now = self.loop.time()
         self.credit, self._wire = Credit(now), _Wire(transport, self._close)
         if not self.places.take(self, now):
-            self._end(_CROWDED)
+            self._end(CROWDED)
+            if self.door is not None:
+                self.door.turn_away()
         else:
             self._arm()
 
@@ -211,7 +216,7 @@ class Bounded(HttpToolsProtocol):
         if is_answering or self.transport.get_write_buffer_size() > 0:
             self.cut()
         else:
-            self._end(_CROWDED)
+            self._end(CROWDED)
 
     def _refuse(self, detail: str) -> None:
         """Stop to read in the middle of what came; `send_400_response` says why."""
@@ -290,9 +295,15 @@ class Bounded(HttpToolsProtocol):
             cycle.message_event.set()
 
 
-def bounded(*, connections: int, seconds: float, turns_away: Callable[[], bool] = lambda: False) -> type[Bounded]:
-    """The protocol with these bounds. turns_away: whether reports are not taken now."""
-    own = {"places": Places(connections, MOST_HELD), "seconds": seconds, "turns_away": staticmethod(turns_away)}
+def bounded(
+    *,
+    connections: int,
+    seconds: float,
+    turns_away: Callable[[], bool] = lambda: False,
+    door: Door | None = None,
+) -> type[Bounded]:
+    """The protocol with these bounds. turns_away: whether reports are not taken now. door: where connections come from."""
+    own = {"places": Places(connections, MOST_HELD), "seconds": seconds, "turns_away": staticmethod(turns_away), "door": door}
     return type("BoundedHere", (Bounded,), own)
 
 
@@ -306,5 +317,6 @@ def _raw(problem: Problem, connection: bytes = b"close") -> bytes:
 
 
 _TURNED_AWAY = _raw(crowded(), b"keep-alive")
-_CROWDED = _raw(Problem(Kind.BUSY, "too many connections; come again later"))
+CROWDED = _raw(Problem(Kind.BUSY, "too many connections; come again later"))
+"""What is said to whoever finds no place."""
 _FULL = _raw(Problem(Kind.BUSY, "too many requests are under way; send the same again later"))

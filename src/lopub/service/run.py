@@ -16,8 +16,9 @@ from starlette.types import Receive, Scope, Send
 from lopub.errors import StoreError
 from lopub.service.app import app_of
 from lopub.service.collector import Collector
+from lopub.service.door import Door
 from lopub.service.logs import log_to_standard_error, tell
-from lopub.service.protocol import bounded
+from lopub.service.protocol import CROWDED, GRACE_SECONDS, bounded
 from lopub.service.settings import CollectorSettings
 from lopub.service.store import ReportStore
 
@@ -28,6 +29,11 @@ STOP_SECONDS = 2
 
 SOCKETS_PER_PLACE, OTHER_FILES = 4, 256
 """Open files: places here and in the console, and as many of those who were refused and still read why."""
+TAKEN_AT_ONCE = int(__import__("os").environ.get("TAKEN", "8"))
+"""Connections that are taken in one turn of the event loop. libuv takes one for each open file that listens, however long a turn
+is: newcomers to a busy collector would wait until the system forgets them."""
+LEAST_WAITING = 2048
+"""Connections that may wait until they are taken; beyond it, the system lets them try again after a second."""
 
 
 class Server(uvicorn.Server):
@@ -76,9 +82,12 @@ def serve(
     console = _address(beside[0][1]) + "/console" if beside else ""
     tell("started", address=address, console=console)
     listening(address, console)
+    door = Door(bound, CROWDED, most=settings.connections, seconds=GRACE_SECONDS)
     try:
-        Server(_config(app_of(collector), settings, turns_away=collector.turns_away), beside).run(sockets=[bound])
+        config = _config(app_of(collector), settings, turns_away=collector.turns_away, door=door)
+        Server(config, beside).run(sockets=several(bound))
     finally:
+        door.close()
         store.close()
     tell("stopped")
 
@@ -143,10 +152,12 @@ def _config(
     settings: CollectorSettings,
     lifespan: Literal["auto", "on"] = "auto",
     turns_away: Callable[[], bool] = lambda: False,
+    door: Door | None = None,
 ) -> uvicorn.Config:
+    bounds = bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=turns_away, door=door)
     return uvicorn.Config(
         app,
-        http=bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=turns_away),
+        http=bounds,
         ws="none",
         lifespan=lifespan,
         log_config=None,
@@ -156,8 +167,13 @@ def _config(
         date_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=settings.connections,
+        backlog=max(settings.connections, LEAST_WAITING),
     )
+
+
+def several(bound: socket.socket) -> list[socket.socket]:
+    """The same listening socket as so many open files, of which each takes a connection in each turn of the event loop."""
+    return [bound, *(bound.dup() for _ in range(TAKEN_AT_ONCE - 1))]
 
 
 def _address(bound: socket.socket) -> str:
@@ -171,7 +187,7 @@ def _bound(host: str, port: int, connections: int) -> socket.socket:
         bound = socket.socket(family, socket.SOCK_STREAM)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
-        bound.listen(connections)
+        bound.listen(max(connections, LEAST_WAITING))
         bound.setblocking(False)
     except OSError as error:
         raise StoreError(f"cannot listen on {host} port {port}: {error.strerror}") from None

@@ -1,5 +1,8 @@
 """The route of the page on which people take part: /c/ID, and the few files beside it. Static, and the same for everybody."""
 
+import gzip
+from functools import cache
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -37,8 +40,18 @@ def page_routes(collector: Collector) -> list[Route]:
 
 
 def _asset(name: str, request: Request) -> Response:
-    tag = f'"{integrity(name)}"'
-    headers = {**HEADERS, **FRESH, "ETag": tag}
+    """Packed for whoever takes it packed, as every browser does: a third of the bytes for a phone."""
+    is_packed = "gzip" in request.headers.get("accept-encoding", "")
+    tag = f'"{integrity(name)}{"-gzip" if is_packed else ""}"'
+    headers = {**HEADERS, **FRESH, "ETag": tag, "Vary": "Accept-Encoding"}
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(assets()[name], media_type=MEDIA_TYPES[name[name.rindex(".") :]], headers=headers)
+    media_type = MEDIA_TYPES[name[name.rindex(".") :]]
+    if is_packed:
+        return Response(_packed(name), media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(assets()[name], media_type=media_type, headers=headers)
+
+
+@cache
+def _packed(name: str) -> bytes:
+    return gzip.compress(assets()[name], mtime=0)

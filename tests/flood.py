@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeAlias, cast
 
 from lopub.contract.campaign import Campaign
@@ -87,10 +88,12 @@ async def _flood(port: int, requests: Iterator[bytes], rate: float, seconds: flo
     loop, found, free = asyncio.get_running_loop(), Flooded(), list[_Line]()
     started, n = time.monotonic(), 0
     opening: set[asyncio.Task[None]] = set()
+    number = count()
 
     async def on_a_new_line(request: bytes) -> None:
         try:
-            _, line = await loop.create_connection(lambda: _Line(found, free), "127.0.0.1", port)
+            own = (f"127.0.0.{2 + next(number) % 250}", 0)  # one address alone has too few ports for a minute of new connections
+            _, line = await loop.create_connection(lambda: _Line(found, free), "127.0.0.1", port, local_addr=own)
             line.ask(request)
         except OSError:
             found.statuses[0] += 1

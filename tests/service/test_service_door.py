@@ -1,18 +1,22 @@
-"""Those who wait at the door while every place is taken: each is told so, at little cost, and reads it."""
+"""Those who come while every place is taken: each is told so, at little cost, and reads it; others are let in at once."""
 
 import asyncio
+import errno
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
+from unittest.mock import Mock
 
-from lopub.service.door import AT_ONCE, Door
+from lopub.service.door import AT_ONCE, PAUSE_SECONDS, Door
+from lopub.service.places import Places
 
 ANSWER = b"HTTP/1.1 503 Busy\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}"
 
 
 @contextmanager
 def listening() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0), backlog=512) as bound:
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as bound:
         bound.setblocking(False)
         yield bound
 
@@ -30,61 +34,113 @@ def read_to_the_end(connection: socket.socket) -> bytes:
         return b"".join(iter(lambda: connection.recv(4096), b""))
 
 
-async def turned_away(door: Door, *, seconds: float = 0.0) -> int:
-    n = door.turn_away()
-    await asyncio.sleep(seconds)
-    return n
+class Greeting(asyncio.Protocol):
+    """Takes a place, and says hello."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        assert self._places.take(Mock(), 0.0)
+        transport.write(b"hello")
+        transport.close()
+
+
+def opened(bound: socket.socket, *, places: int = 0, most: int = 100, seconds: float = 60.0) -> Door:
+    """A door with so many places behind it."""
+    free = Places(places, 2**20)
+    return Door(bound, free, ANSWER, most=most, seconds=seconds).open(lambda: Greeting(free))
+
+
+def looked(bound: socket.socket, see: Callable[[Door], Awaitable[None]], **bounds: float) -> None:
+    async def look() -> None:
+        door = opened(bound, **bounds)  # type: ignore[arg-type]
+        try:
+            await see(door)
+        finally:
+            door.close()
+
+    asyncio.run(look())
 
 
 def test_everybody_who_waits_is_told_and_reads_it_whole():
     """Also who has sent a whole request by then; forbids to reset the connection before the answer is read."""
     with listening() as bound:
         waiting = guests(bound, 20, b"POST / HTTP/1.1\r\ncontent-length: 30000\r\n\r\n" + bytes(30_000))
-        door = Door(bound, ANSWER, most=100, seconds=0.05)
-        assert asyncio.run(turned_away(door, seconds=0.2)) == 20
+
+        async def a_moment(door: Door) -> None:
+            await asyncio.sleep(0.2)
+            assert door.n_leaving == 0  # by now
+
+        looked(bound, a_moment, seconds=0.05)
         assert [read_to_the_end(connection) for connection in waiting] == [ANSWER] * 20
 
 
-def test_so_many_at_once_and_no_more():
+def test_as_many_are_let_in_as_there_are_places_and_the_others_are_told():
+    """Also where all come in one turn, before the first of them has its place."""
+    with listening() as bound:
+        waiting = guests(bound, 10)
+
+        async def a_moment(door: Door) -> None:
+            await asyncio.sleep(0.1)
+            assert door.n_leaving == 7
+
+        looked(bound, a_moment, places=3)
+        assert sorted(read_to_the_end(connection) for connection in waiting) == [ANSWER] * 7 + [b"hello"] * 3
+
+
+def test_a_place_is_kept_for_one_who_comes_and_is_free_again_if_it_does_not():
+    places = Places(2, 2**20)
+    assert places.expect(0.0) and places.expect(0.0) and not places.expect(0.0)
+    places.give_up()
+    assert places.expect(0.0) and not places.expect(0.0)
+    assert places.take(Mock(), 0.0) and places.take(Mock(), 0.0) and not places.take(Mock(), 0.0)
+
+
+def test_so_many_in_a_turn_and_no_more():
     """Forbids to keep those who have a place waiting for as long as others come."""
     with listening() as bound:
         waiting = guests(bound, AT_ONCE + 5)
-        door = Door(bound, ANSWER, most=1000, seconds=60)
 
-        async def twice() -> tuple[int, int, int]:
-            return door.turn_away(), door.turn_away(), door.turn_away()
+        async def turns(door: Door) -> None:
+            seen = [0]
+            while seen[-1] < AT_ONCE + 5:
+                await asyncio.sleep(0)
+                seen.append(door.n_leaving)
+            assert max(after - before for before, after in pairwise(seen)) == AT_ONCE
 
-        assert asyncio.run(twice()) == (AT_ONCE, 5, 0)
-        door.close()
-        assert [read_to_the_end(connection) for connection in waiting] == [ANSWER] * len(waiting)
+        looked(bound, turns, most=1000)
+        for connection in waiting:
+            connection.close()
 
 
 def test_as_many_as_may_leave_keep_their_connection_and_the_first_is_hung_up_on():
     with listening() as bound:
         waiting = guests(bound, 10)
-        door = Door(bound, ANSWER, most=4, seconds=60)
-        asyncio.run(turned_away(door))
-        assert door.n_leaving == 4
-        door.close()
-        assert door.n_leaving == 0
+
+        async def a_moment(door: Door) -> None:
+            await asyncio.sleep(0.05)
+            assert door.n_leaving == 4
+
+        looked(bound, a_moment, most=4)
         for connection in waiting:
             connection.close()
 
 
-def test_whoever_does_not_go_is_hung_up_on_after_a_while():
+def test_without_open_files_it_waits_for_a_moment_and_goes_on():
+    """Forbids to ask the system again and again, which would take a whole core."""
     with listening() as bound:
-        waiting = guests(bound, 3)
-        door = Door(bound, ANSWER, most=100, seconds=0.05)
+        listens = Mock(wraps=bound)
+        listens.accept.side_effect = OSError(errno.EMFILE, "none")
+        waiting = guests(bound, 1)
 
-        async def in_two_groups() -> list[int]:
-            door.turn_away()
-            await asyncio.sleep(0.03)
-            waiting.extend(guests(bound, 2))
-            door.turn_away()
-            counts = [door.n_leaving]
-            await asyncio.sleep(0.2)
-            return [*counts, door.n_leaving]
+        async def out_of_files(door: Door) -> None:
+            await asyncio.sleep(PAUSE_SECONDS / 2)
+            assert listens.accept.call_count == 1
+            listens.accept.side_effect = bound.accept
+            await asyncio.sleep(PAUSE_SECONDS)
+            assert door.n_leaving == 1
 
-        assert asyncio.run(in_two_groups()) == [5, 0]
-        for connection in waiting:
-            connection.close()
+        looked(listens, out_of_files)
+        waiting[0].close()

@@ -58,19 +58,25 @@ def overloaded(collector: Running) -> None:
     cores = sorted(os.sched_getaffinity(0))
     collector.keep_to(cores[-1])
     ask = {"per_request": PER_REQUEST, "core": cores[0]}
-    peak = peak_of(lambda rate: flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=5, **ask).n_taken / 5)
-    time.sleep(5)
+
+    def taken_at(rate: float, seconds: float = 5) -> float:
+        return flooded(collector.port, CAMPAIGN, template(), rate=rate, seconds=seconds, **ask).n_taken / seconds
+
+    peak = peak_of(taken_at)
+    before = taken_at(1.2 * peak, 15)
     found = flooded(collector.port, CAMPAIGN, template(), rate=3 * peak, seconds=SECONDS, **ask)
     goodput, started = found.n_taken / SECONDS, time.monotonic() - found.seconds_after
     while not quick(collector):
         assert time.monotonic() - started < 30
     normal_after, most = time.monotonic() - started, memory(collector) / 2**20
+    capacity = (before + taken_at(1.2 * peak, 15)) / 2  # a machine becomes faster and slower from minute to minute
     note_figures(
         "overload",
         "sqlite",
         seconds=SECONDS,
         peak_requests_per_second=peak,
-        goodput_ratio=goodput / peak,
+        capacity_requests_per_second=capacity,
+        goodput_ratio=goodput / capacity,
         answers_503=found.statuses[503],
         hung_up=found.statuses[0],
         unanswered=found.n_unanswered,
@@ -79,7 +85,7 @@ def overloaded(collector: Running) -> None:
     )
     assert {status for status, n in found.statuses.items() if n} <= {200, 503} and found.n_without_retry_after == 0
     assert found.n_unanswered == 0
-    assert goodput >= 0.9 * peak
+    assert goodput >= 0.9 * capacity
     assert most <= 512
     assert normal_after <= 5
 

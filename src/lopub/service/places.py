@@ -56,19 +56,33 @@ class Places:
     """The places of one server, and the bytes of requests that are in memory."""
 
     def __init__(self, most: int, most_bytes: int) -> None:
-        self._most, self._most_bytes, self._n_bytes = most, most_bytes, 0
+        self._most, self._most_bytes, self._n_bytes, self._n_coming = most, most_bytes, 0, 0
         self._taken: set[Guest] = set()
         self._parting: dict[Guest, None] = {}
         self._look_again = 0.0
 
+    def expect(self, now: float) -> bool:
+        """Whether there is a place for somebody who comes now, or somebody gave way; it is kept until it is taken."""
+        has_room = self._has_room(now)
+        self._n_coming += has_room
+        return has_room
+
+    def give_up(self) -> None:
+        """One who was expected does not come."""
+        self._n_coming -= 1
+
     def take(self, guest: Guest, now: float) -> bool:
         """Whether there is a place, or somebody gave way."""
-        if len(self._taken) >= self._most:
-            self._make_room(now, 1 + self._most // AT_ONCE)
-        if len(self._taken) >= self._most:
+        self._n_coming = max(0, self._n_coming - 1)  # where nobody is expected, everybody asks here
+        if not self._has_room(now):
             return False
         self._taken.add(guest)
         return True
+
+    def _has_room(self, now: float) -> bool:
+        if len(self._taken) + self._n_coming >= self._most:
+            self._make_room(now, 1 + self._most // AT_ONCE)
+        return len(self._taken) + self._n_coming < self._most
 
     def leave(self, guest: Guest) -> None:
         """The place is free, and the memory."""

@@ -13,7 +13,6 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from lopub.service.cors import PERMISSION
-from lopub.service.door import Door
 from lopub.service.group_commit import crowded
 from lopub.service.places import Credit, Places
 from lopub.service.problems import Kind, Problem, document
@@ -96,8 +95,6 @@ class Bounded(HttpToolsProtocol):
     _refusal: Problem | None = None
     turns_away: Callable[[], bool]
     """Whether reports are not taken now."""
-    door: Door | None
-    """Where those wait for whom there is no place, either."""
     _may_send = MOST_UNREAD
     _is_parting = False
     """Whether it was told why it has to go."""
@@ -109,8 +106,6 @@ class Bounded(HttpToolsProtocol):
         self.credit, self._wire = Credit(now), _Wire(transport, self._close)
         if not self.places.take(self, now):
             self._end(CROWDED)
-            if self.door is not None:
-                self.door.turn_away()
         else:
             self._arm()
 
@@ -295,15 +290,9 @@ class Bounded(HttpToolsProtocol):
             cycle.message_event.set()
 
 
-def bounded(
-    *,
-    connections: int,
-    seconds: float,
-    turns_away: Callable[[], bool] = lambda: False,
-    door: Door | None = None,
-) -> type[Bounded]:
-    """The protocol with these bounds. turns_away: whether reports are not taken now. door: where connections come from."""
-    own = {"places": Places(connections, MOST_HELD), "seconds": seconds, "turns_away": staticmethod(turns_away), "door": door}
+def bounded(*, connections: int, seconds: float, turns_away: Callable[[], bool] = lambda: False) -> type[Bounded]:
+    """The protocol with these bounds. turns_away: whether reports are not taken now."""
+    own = {"places": Places(connections, MOST_HELD), "seconds": seconds, "turns_away": staticmethod(turns_away)}
     return type("BoundedHere", (Bounded,), own)
 
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import uvicorn
 from starlette.types import Receive, Scope, Send
@@ -18,7 +18,7 @@ from lopub.service.app import app_of
 from lopub.service.collector import Collector
 from lopub.service.door import Door
 from lopub.service.logs import log_to_standard_error, tell
-from lopub.service.protocol import CROWDED, GRACE_SECONDS, bounded
+from lopub.service.protocol import CROWDED, GRACE_SECONDS, Bounded, bounded
 from lopub.service.settings import CollectorSettings
 from lopub.service.store import ReportStore
 
@@ -29,20 +29,26 @@ STOP_SECONDS = 2
 
 SOCKETS_PER_PLACE, OTHER_FILES = 4, 256
 """Open files: places here and in the console, and as many of those who were refused and still read why."""
-TAKEN_AT_ONCE = int(__import__("os").environ.get("TAKEN", "8"))
-"""Connections that are taken in one turn of the event loop. libuv takes one for each open file that listens, however long a turn
-is: newcomers to a busy collector would wait until the system forgets them."""
 LEAST_WAITING = 2048
-"""Connections that may wait until they are taken; beyond it, the system lets them try again after a second."""
+"""Connections that may wait until they are looked at; beyond it, the system lets them try again after a second."""
 
 
 class Server(uvicorn.Server):
     """Stops on SIGTERM and SIGINT, and then is done: exit 0, where uvicorn would die of the signal again. Others run beside it,
     in the same event loop, and stop with it."""
 
-    def __init__(self, config: uvicorn.Config, beside: Sequence[tuple[uvicorn.Server, socket.socket]] = ()) -> None:
+    def __init__(self, config: uvicorn.Config, door: Door, beside: Sequence[tuple[uvicorn.Server, socket.socket]] = ()) -> None:
         super().__init__(config)
-        self._beside = beside
+        self._door, self._beside = door, beside
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's, but people come in by a door of our own."""
+        await super().startup(sockets=[])
+        self.servers.append(cast(asyncio.Server, self._door.open(self._protocol)))
+
+    def _protocol(self) -> asyncio.Protocol:
+        make = cast(Any, self.config.http_protocol_class)
+        return cast(asyncio.Protocol, make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state))
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """Take requests, here and beside, until it is to stop."""
@@ -82,12 +88,11 @@ def serve(
     console = _address(beside[0][1]) + "/console" if beside else ""
     tell("started", address=address, console=console)
     listening(address, console)
-    door = Door(bound, CROWDED, most=settings.connections, seconds=GRACE_SECONDS)
+    protocol = bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=collector.turns_away)
+    door = Door(bound, protocol.places, CROWDED, most=settings.connections, seconds=GRACE_SECONDS)
     try:
-        config = _config(app_of(collector), settings, turns_away=collector.turns_away, door=door)
-        Server(config, beside).run(sockets=several(bound))
+        Server(_config(app_of(collector), protocol), door, beside).run(sockets=[bound])
     finally:
-        door.close()
         store.close()
     tell("stopped")
 
@@ -118,7 +123,8 @@ def _console(collector: Collector, public: str, is_demo: bool) -> list[tuple[uvi
             f"{error}; put the console elsewhere with --console HOST:PORT, or leave it out with --console ''"
         ) from None
     app = LateConsole(collector, public, is_demo)
-    return [(uvicorn.Server(_config(app, collector.settings, lifespan="on")), bound)]
+    protocol = bounded(connections=collector.settings.connections, seconds=collector.settings.receive_seconds)
+    return [(uvicorn.Server(_config(app, protocol, lifespan="on")), bound)]
 
 
 class LateConsole:
@@ -147,17 +153,10 @@ class LateConsole:
         await (await asyncio.shield(self._app))(scope, receive, send)
 
 
-def _config(
-    app: Any,
-    settings: CollectorSettings,
-    lifespan: Literal["auto", "on"] = "auto",
-    turns_away: Callable[[], bool] = lambda: False,
-    door: Door | None = None,
-) -> uvicorn.Config:
-    bounds = bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=turns_away, door=door)
+def _config(app: Any, protocol: type[Bounded], lifespan: Literal["auto", "on"] = "auto") -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=bounds,
+        http=protocol,
         ws="none",
         lifespan=lifespan,
         log_config=None,
@@ -167,13 +166,8 @@ def _config(
         date_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=STOP_SECONDS,
-        backlog=max(settings.connections, LEAST_WAITING),
+        backlog=LEAST_WAITING,
     )
-
-
-def several(bound: socket.socket) -> list[socket.socket]:
-    """The same listening socket as so many open files, of which each takes a connection in each turn of the event loop."""
-    return [bound, *(bound.dup() for _ in range(TAKEN_AT_ONCE - 1))]
 
 
 def _address(bound: socket.socket) -> str:

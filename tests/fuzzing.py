@@ -119,6 +119,7 @@ def _counted(batch: ReportBatch, path: Path) -> None:
             f"{directory}/reports.parquet",
             "-o",
             str(path.with_suffix(".parquet")),
+            "--force",
         ]
         subprocess.run(command, check=True, capture_output=True, env=os.environ | {"NUMBA_DISABLE_JIT": "0"})
 

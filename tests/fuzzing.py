@@ -134,7 +134,7 @@ def seeds(target: str, directory: Path) -> None:
         "twin": lambda path: path.write_text(one.to_json()),
         "campaign": lambda path: path.write_bytes(CAMPAIGN.canonical_bytes),
         "framed file": lambda path: path.write_bytes(framed_bytes(batch)),
-        "parquet": lambda path: batch.save(path.with_suffix(".parquet")),
+        "parquet": lambda path: batch.save(path.with_suffix(".parquet"), force=True),
         "counts": lambda path: _counted(batch, path),
         "query": lambda path: path.write_text("q0 = 1 and (q1 < 2 or not q2 in (1, 2))"),
         "xlsform": lambda path: _sheet(FORM, path),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lopub import CampaignRequest, Categorical, Dataset, Domain, Terms, make_campaign, simulate
-from lopub.contract.view import AllAttributes
+from lopub.contract.view import AllAttributes, Sample
 from lopub.inference import Study
 from lopub.inference import averaging as of
 from lopub.inference.averaging import STRENGTHS, Gains, averaged, held_out_gains, learned, taught_pairs, weights_of
@@ -147,6 +147,18 @@ def test_chance_frequencies_of_independent_answers_are_read_off_reports_of_littl
     true = records.counts(domain.names) / len(records)
     errors = {method: avd(study.estimate(domain.names, method).probabilities, true) for method in ("shrunk", "em", "product")}
     assert errors["product"] > 0.3 and errors["shrunk"] <= 1.1 * errors["em"]
+
+
+@pytest.mark.parametrize("epsilon", [8, 24])
+def test_few_people_who_were_asked_both_questions_do_not_speak_for_all(epsilon: int):
+    """Forbids to take the chance frequencies of a sample for those of everybody, the more so the weaker the noise is."""
+    domain = Domain(tuple(Categorical(name=name, values=tuple("abcdefgh")) for name in "pqrstuvwxy"))
+    records = Dataset(domain, np.random.default_rng(2).integers(0, 8, (4_000, 10)).astype(np.uint16))
+    request = CampaignRequest(epsilon=epsilon, mechanism="subset", view=Sample(2), jointly=False)
+    study = Study(simulate(records, make_campaign(domain, Terms(name="test"), request), seed=3))
+    true = records.counts(("p", "q")) / len(records)
+    errors = {method: avd(study.estimate(("p", "q"), method).probabilities, true) for method in ("shrunk", "em", "product")}
+    assert errors["em"] > 0.2 and errors["shrunk"] <= 1.1 * errors["product"]
 
 
 def test_a_tighter_average_moves_no_cell_of_one_that_converged(monkeypatch: pytest.MonkeyPatch):

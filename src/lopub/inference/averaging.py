@@ -10,6 +10,7 @@ raking leaves nothing, and two answers that depend on each other would be taken 
 What is averaged is what a fit says about the *people who reported*: their expected cell counts, the E-step at the fit, and that
 of independence just as that of the others. Pseudo-counts of the prior say what other people would answer; at weak noise, what
 these people answered is known better than that: 4,000 of them in 4,096 cells are far from any product, whatever they depend on.
+Where views are samples, few of all people report about a clique; the others are like the fit, not like those few.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -86,7 +87,9 @@ class Experience:
         own = self._taught.get((clique[0], clique[1])) if len(clique) == 2 else None
         gains = own or self._tried(clique)
         weights = weights_of(gains, self._weights[0] if own is None else self._others(own))
-        fit = averaged(self._evidence(clique), self.basis.independent(clique), self._marginals(clique), weights)
+        evidence = self._evidence(clique)
+        share = evidence.n_reports / self.basis.n_covering(())
+        fit = averaged(evidence, self.basis.independent(clique), self._marginals(clique), weights, share)
         return ShrunkFit(fit.joint, float(gains.plain.max()), STRENGTHS[int(weights.argmax())], fit)
 
     def _others(self, own: Gains) -> Probabilities:
@@ -167,15 +170,23 @@ def weights_of(gains: Gains, weights: Probabilities) -> Probabilities:
     return np.asarray(own / own.sum(), dtype=np.float64)
 
 
-def averaged(evidence: Evidence, prior: Probabilities, marginals: Sequence[Probabilities], weights: Probabilities) -> Result:
-    """What the fits of all strengths to all reports say about the people who reported, each raked, with these weights."""
+def averaged(
+    evidence: Evidence,
+    prior: Probabilities,
+    marginals: Sequence[Probabilities],
+    weights: Probabilities,
+    share: float = 1.0,
+) -> Result:
+    """What the fits of all strengths to all reports say about all people, each raked, with these weights. share: of the people,
+    how many these reports are of; the others are as the fit says."""
     joint, start, converged, n_evaluations = np.zeros(prior.shape), prior, True, 0
     for strength, weight in zip(STRENGTHS, weights, strict=True):
         if weight > 0:
             fit = _fit(evidence, prior, strength, start)
             start, converged, n_evaluations = fit.joint, converged and fit.converged, n_evaluations + fit.n_evaluations
-            people = evidence.step(fit.joint, exact=True)[1]
-            joint = joint + weight * _raked(people / people.sum(), marginals)
+            reported = evidence.step(fit.joint, exact=True)[1]
+            people = reported / reported.sum() if share == 1 else share * reported / reported.sum() + (1 - share) * fit.joint
+            joint = joint + weight * _raked(people, marginals)
     return Result(joint, converged, n_evaluations, (evidence.log_likelihood(joint),))
 
 

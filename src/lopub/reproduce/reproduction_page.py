@@ -180,10 +180,14 @@ def _claims_table(claims: Sequence[Claim]) -> str:
     return "## The paper's claims, one by one\n\n" + markdown(head, rows)
 
 
+BAR = "\\|"
+"""One that does not end a cell."""
+
+
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"
+    return "\n".join([*lines, *(f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows)]) + "\n"
 
 
 def _shown(figure: Figure, rows: Sequence[FigureRow]) -> Iterator[str]:

@@ -60,6 +60,7 @@ def looked(bound: socket.socket, see: Callable[[Door], Awaitable[None]], **bound
             await see(door)
         finally:
             door.close()
+            await door.wait_closed()
 
     asyncio.run(look())
 

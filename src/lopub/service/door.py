@@ -54,6 +54,9 @@ class Door:
         while self._leaving:
             _hang_up(self._leaving.popleft()[1])
 
+    async def wait_closed(self) -> None:
+        """There is nothing to wait for."""
+
     def _look(self) -> None:
         """Let in, or turn away, whoever waits."""
         for _ in range(AT_ONCE):

@@ -271,7 +271,8 @@ class ReportBatch(Shown):
         return bulk_of(self.campaign.mechanism).bits(channels, at, matrix)
 
     def bits(self, block: str | Sequence[str]) -> BlockBits:
-        """The bits of an attribute (randomized separately) or of a view (jointly), in every report that carries it."""
+        """The bits of an attribute (randomized separately) or of a view (jointly), in every report that carries it. block: its
+        name, or the view's names. The result has `rows`, the reports these are, and `bits`, a row of zeros and ones for each."""
         names = names_of(block)
         positions = tuple(sorted(self.campaign.domain.positions(names)))
         carried = [(number, at) for number, at in self._places(positions)]

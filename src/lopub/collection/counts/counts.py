@@ -25,7 +25,7 @@ Slots = tuple[int, int]
 class Counts(Shown):
     """The counts of one campaign's reports; a + b are those of both sets of reports.
 
-    tables, by key, in the form that the mechanism takes:
+    tables, by the positions of their attributes and a number for their noise, in the form that the mechanism takes:
       answers: contingency counts of every attribute, shape (n_folds, size), and every pair, (n_folds, size, size);
       bits, separately: ones of every attribute's bits, shape (n_bits,), and how often two bits of different attributes are both
       ones, (n_bits, n_bits);

@@ -30,11 +30,13 @@ def stopped_in_order(postgres: Postgres, _: str, uploaders: Uploaders) -> None:
 
 
 def cut(_: Postgres, database: str, uploaders: Uploaders) -> None:
-    """Connections are ended again and again, some of them between a commit and the word of it."""
+    """Connections are ended again and again, some of them between a commit and the word of it; until one was noticed."""
     statement = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lopub'"
+    n_cuts, until = 0, time.monotonic() + 30
     with psycopg.connect(database, autocommit=True) as admin:
-        for _ in range(300 if FULL else 20):
+        while n_cuts < (300 if FULL else 20) or (not uploaders.statuses[503] and time.monotonic() < until):
             admin.execute(statement)
+            n_cuts += 1
             time.sleep(0.003)
     wait_for_503(uploaders)
 
@@ -66,7 +68,7 @@ EVENTS: dict[str, Callable[[Postgres, str, Uploaders], None]] = {
 def test_a_store_that_goes_away_loses_and_doubles_nothing(postgres: Postgres, event: str):
     database = postgres.new_database()
     load.opened(database, CAMPAIGN)
-    bodies = load.bodies_of(load.population(CAMPAIGN, 400_000 if FULL else 10_000, seed=6), 20)
+    bodies = load.bodies_of(load.population(CAMPAIGN, 400_000 if FULL else 60_000, seed=6), 20)
     with running_collector(database) as collector:
         uploaders = Uploaders(collector.port, CAMPAIGN, bodies)
         uploaders.wait_for(20)

@@ -69,7 +69,7 @@ class Places:
 
     def give_up(self) -> None:
         """One who was expected does not come."""
-        self._n_coming -= 1
+        self._n_coming = max(0, self._n_coming - 1)
 
     def take(self, guest: Guest, now: float) -> bool:
         """Whether there is a place, or somebody gave way."""

@@ -2,11 +2,13 @@
 
 import os
 import random
+import select
+import signal
 import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httptools
@@ -152,6 +154,36 @@ def test_requests_that_wait_leave_places_to_those_who_are_sent_away(tmp_path: Pa
     """Forbids to let them wait until no place is left: then every refusal costs a new connection."""
     with crowded_collector(tmp_path, n_requests=19, LOPUB_CONNECTIONS="20") as (collector, _):
         assert answered_without_a_body(collector)
+
+
+def test_many_that_come_in_one_moment_are_sent_away_before_they_are_read(tmp_path: Path):
+    """Forbids to look only at those who wait already: of a crowd that is read in one turn, nobody does yet, and whoever is
+    refused by the route has cost twenty times as much."""
+    database, n_places, n_senders = f"sqlite:///{tmp_path}/lopub.db", 80, 60
+    load.opened(database, CAMPAIGN)
+    bodies = load.bodies_of(load.population(CAMPAIGN, n_senders, seed=13), 1)
+    with running_collector(database, environment={"LOPUB_CONNECTIONS": str(n_places)}) as collector, ExitStack() as lines:
+        senders = [
+            lines.enter_context(socket.create_connection(("127.0.0.1", collector.port), timeout=30)) for _ in range(n_senders)
+        ]
+        for sender in senders:  # all are known, and so is the campaign
+            sender.sendall(f"GET /campaigns/{CAMPAIGN.id} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert load.answer_from(sender)[0] == 200
+        held = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        collector.process.send_signal(signal.SIGSTOP)
+        for sender, body in zip(senders, bodies, strict=True):
+            sender.sendall(load.request_of(CAMPAIGN, body))
+        collector.process.send_signal(signal.SIGCONT)
+        away, _, _ = select.select(senders, [], [], 5)
+        deadline = time.monotonic() + 5
+        while len(away) < n_senders - n_places // 4 and time.monotonic() < deadline:
+            away, _, _ = select.select(senders, [], [], 0.1)
+        answers = [sender.recv(4096) for sender in away]
+        held.execute("ROLLBACK")
+        taken = [load.answer_from(sender)[0] for sender in senders if sender not in away]
+    assert taken == [200] * (n_places // 4)
+    assert all(b" 503 " in answer and b"connection: keep-alive" in answer for answer in answers)
 
 
 def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):

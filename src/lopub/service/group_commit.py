@@ -48,6 +48,8 @@ class Writer:
         """Reports that wait for a commit, or are being committed."""
         self._n_requests = 0
         """That they came in."""
+        self._n_let_by = 0
+        """Requests that were let by in this turn of the event loop, and are on their way here."""
         self._thread = threading.Thread(target=self._run, name="lopub-writer", daemon=True)
 
     def start(self) -> None:
@@ -67,7 +69,19 @@ class Writer:
     def is_crowded(self) -> bool:
         """Whether whoever comes with reports is to be told to come again, before they are read: what is spent on reading them is
         missing for those that wait."""
-        return self.n_waiting >= NEARLY_FULL * self._most_waiting or self._n_requests >= MOSTLY_TAKEN * self._connections
+        n_requests = self._n_requests + self._n_let_by
+        return self.n_waiting >= NEARLY_FULL * self._most_waiting or n_requests >= MOSTLY_TAKEN * self._connections
+
+    def expect(self) -> None:
+        """One more request was let by. A turn of the event loop may read a thousand of them before the first gets here; each that
+        has to be refused then has cost twenty times as much as it would have."""
+        if not self._n_let_by:
+            self._loop.call_soon(self._arrived)
+        self._n_let_by += 1
+
+    def _arrived(self) -> None:
+        """In the next turn all whose reports are there get here, before anybody else is read."""
+        self._n_let_by = 0
 
     async def write(self, submission: Submission) -> Outcome:
         """What became of a submission, once that is durable."""

@@ -95,6 +95,8 @@ class Bounded(HttpToolsProtocol):
     _refusal: Problem | None = None
     turns_away: Callable[[], bool]
     """Whether reports are not taken now."""
+    lets_by: Callable[[], None]
+    """Told of each request with reports that is not turned away."""
     _may_send = MOST_UNREAD
     _is_parting = False
     """Whether it was told why it has to go."""
@@ -171,6 +173,8 @@ class Bounded(HttpToolsProtocol):
             self.cycle = _AWAY
             self.transport.write(_TURNED_AWAY)
         else:
+            if self.url.endswith(b"/reports"):
+                self.lets_by()
             super().on_headers_complete()
             self.cycle.transport = self._wire  # type: ignore[assignment]
             self._cycles = {cycle for cycle in {*self._cycles, self.cycle} if cycle is not None and not cycle.response_complete}
@@ -290,10 +294,17 @@ class Bounded(HttpToolsProtocol):
             cycle.message_event.set()
 
 
-def bounded(*, connections: int, seconds: float, turns_away: Callable[[], bool] = lambda: False) -> type[Bounded]:
-    """The protocol with these bounds. turns_away: whether reports are not taken now."""
-    own = {"places": Places(connections, MOST_HELD), "seconds": seconds, "turns_away": staticmethod(turns_away)}
-    return type("BoundedHere", (Bounded,), own)
+def bounded(
+    *,
+    connections: int,
+    seconds: float,
+    turns_away: Callable[[], bool] = lambda: False,
+    lets_by: Callable[[], None] = lambda: None,
+) -> type[Bounded]:
+    """The protocol with these bounds. turns_away: whether reports are not taken now; lets_by: told of each request with reports
+    that is not turned away."""
+    told = {"turns_away": staticmethod(turns_away), "lets_by": staticmethod(lets_by)}
+    return type("BoundedHere", (Bounded,), {"places": Places(connections, MOST_HELD), "seconds": seconds, **told})
 
 
 def _raw(problem: Problem, connection: bytes = b"close") -> bytes:

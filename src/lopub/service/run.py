@@ -88,7 +88,12 @@ def serve(
     console = _address(beside[0][1]) + "/console" if beside else ""
     tell("started", address=address, console=console)
     listening(address, console)
-    protocol = bounded(connections=settings.connections, seconds=settings.receive_seconds, turns_away=collector.turns_away)
+    protocol = bounded(
+        connections=settings.connections,
+        seconds=settings.receive_seconds,
+        turns_away=collector.turns_away,
+        lets_by=collector.writer.expect,
+    )
     door = Door(bound, protocol.places, CROWDED, most=settings.connections, seconds=GRACE_SECONDS)
     try:
         Server(_config(app_of(collector), protocol), door, beside).run(sockets=[bound])

@@ -438,6 +438,76 @@ def members_alone() -> bytes:
 
 
 @heavy
+def years_without_end() -> bytes:
+    constraints = {"required": True, "minimum": "2019"}
+    years = {"name": "y", "type": "date", "period": "year", "constraints": constraints}
+    return campaign([years], ALL, odds("direct", 1), format=2)
+
+
+@heavy
+def years_without_beginning() -> bytes:
+    constraints = {"required": True, "maximum": "2019"}
+    years = {"name": "y", "type": "date", "period": "year", "constraints": constraints}
+    return campaign([years], ALL, odds("direct", 1), format=2)
+
+
+def with_members(*path: str) -> bytes:
+    """A small campaign, one object of which has as many members as a file has room for."""
+    whole: Any = json.loads(campaign(booleans(2), ALL, odds("direct", 2)))
+    place = whole
+    for key in path:
+        place = place[0] if isinstance(place, list) else place.setdefault(key, {})
+    (place[0] if isinstance(place, list) else place).update({f"{i:x}": 0 for i in range(420_000)})
+    return spelt(whole)
+
+
+@heavy
+def members_of_a_campaign() -> bytes:
+    return with_members()
+
+
+@heavy
+def members_of_its_privacy() -> bytes:
+    return with_members("privacy")
+
+
+@heavy
+def members_of_its_mechanism() -> bytes:
+    return with_members("mechanism")
+
+
+@heavy
+def members_of_its_odds() -> bytes:
+    return with_members("mechanism", "odds")
+
+
+@heavy
+def members_of_a_field() -> bytes:
+    return with_members("schema", "fields")
+
+
+@heavy
+def members_of_its_view() -> bytes:
+    return with_members("privacy", "view")
+
+
+@heavy
+def members_of_its_translations() -> bytes:
+    return with_members("translations")
+
+
+@heavy
+def members_of_its_schedule() -> bytes:
+    return with_members("schedule")
+
+
+@heavy
+def members_with_emoji() -> bytes:
+    """Which only a comparison by code points puts in order."""
+    return spelt({f"{i:x}\U0001f600": 0 for i in range(280_000)})
+
+
+@heavy
 def a_set_of_names_that_are_not_there() -> bytes:
     return campaign(booleans(2), listed([about(lambda i: f"{i:x}")]), odds("direct", 2))
 

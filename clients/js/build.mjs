@@ -20,7 +20,7 @@ import { bindingsOf, renamed } from "./naming.mjs";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = resolve(here, "../..");
 const shared = { absWorkingDir: here, bundle: true, target: "es2022", charset: "ascii", legalComments: "none", logLevel: "warning", write: false };
-const banner = "/* lopub client, Apache-2.0 */";
+const banner = "/* lopub, Apache-2.0 */";
 
 /** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
 const INTERNAL = [
@@ -40,7 +40,7 @@ async function bundled(file, entry, format, options) {
   const found = await build({ ...shared, format, entryPoints: [entry], outfile: file, minifySyntax: true, sourcemap: "external", sourcesContent: true, ...options });
   const [map, { text }] = found.outputFiles;
   const { code, map: smallMap, error } = uglify.minify(text, {
-    module: format === "esm", toplevel: format === "esm", compress: { passes: 2, varify: false, inline: false }, output: { ascii_only: true, preamble: banner },
+    module: format === "esm", toplevel: format === "esm", compress: { passes: 3, varify: false, inline: false }, output: { ascii_only: true, preamble: banner },
     sourceMap: { content: map.text, url: `${basename(file)}.map`, includeSources: true },
   });
   if (error) throw error;

@@ -121,6 +121,21 @@ def test_numbers_of_blocks_that_are_written_twice_are_refused_alike(noise):
     assert differences([(heavy.with_true_claim(data), None, 0, b"")]) == []
 
 
+@pytest.mark.parametrize("period", ["year", "quarter", "month", "week"])
+@pytest.mark.parametrize("last", [None, "", "2018", "2o26", "2026-Q5", "2026-13", "2026-W54", "2026-12", "2026", "9999", "9998"])
+def test_periods_without_a_true_beginning_or_end_are_refused_alike(period, last):
+    """Forbids to go on to the end of all dates, or for ever, and to take that for the end."""
+    first = {"year": "2019", "quarter": "2019-Q1", "month": "2019-01", "week": "2019-W01"}[period]
+    cases = []
+    for minimum in (first, "", None, "2019-", "x"):
+        given = {"minimum": minimum, "maximum": last}
+        constraints = {"required": True, **{key: value for key, value in given.items() if value is not None}}
+        dated = {"name": "d", "type": "date", "period": period, "constraints": constraints}
+        data = heavy.campaign([dated], heavy.ALL, heavy.odds("direct", 1), format=2)
+        cases.append((heavy.with_true_claim(data), None, 0, b""))
+    assert differences(cases) == []
+
+
 @pytest.mark.skipif(not FULL, reason="runs with LOPUB_FULL=1")
 def test_campaigns_made_to_be_slow_are_refused_for_the_same_reason():
     assert differences([(make(), None, 0, b"") for make in heavy.HEAVY.values()]) == []
@@ -132,7 +147,7 @@ def test_the_bundle_loads_or_refuses_a_campaign_within_a_second(name, tmp_path):
     path = tmp_path / "campaign.json"
     path.write_bytes(heavy.with_true_claim(heavy.HEAVY[name]()))
     said = json.loads(node("test/load.mjs", path))
-    assert said["cpu"] < 1000, said
+    assert min(said["clock"], said["cpu"]) < 1000, said  # CPU time counts threads beside, and the clock whatever else runs here
 
 
 SHORT = '{"format":1}', '{"format":2,"schema":{}}', "[]"

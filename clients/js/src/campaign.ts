@@ -10,7 +10,7 @@ import { mechanismOf, type Block, type Channel, type Mechanism, type Noise } fro
 import { bigSum, falling, largest, pause, product, sum } from "./numbers";
 import type { Repeat } from "./schedule";
 import { hex, sha256 } from "./sha256";
-import { checkTranslations, isTerm, termsOf, type Terms } from "./terms";
+import { checkTranslations, termsOf, type Terms } from "./terms";
 import { viewOf, type Amounts, type View, type ViewRule } from "./views";
 
 const SLICE = 8;
@@ -80,7 +80,7 @@ function* loading(bytes: Uint8Array, { expectedId }: LoadOptions = {}): Generato
   need(expectedId === undefined || id === expectedId.toLowerCase());
   at("size");
   need(bytes.length <= Most.fileBytes && bytes.filter((byte) => (byte | 32) === 0x7b).length <= Most.opened); // { and [
-  const value = parsed(bytes), { format, schema, privacy, mechanism, ...rest } = Object(value), repeats = isObject(Object(rest.schedule).repeat);
+  const value = parsed(bytes), { format, schedule, schema, privacy, mechanism } = Object(value), repeats = isObject(Object(schedule).repeat);
   at("format");
   need(isObject(value) && (format === 1 || format === 2));
   at("schema");
@@ -94,9 +94,7 @@ function* loading(bytes: Uint8Array, { expectedId }: LoadOptions = {}): Generato
   at("mechanism");
   const noise = mechanismOf(mechanism);
   at("member");
-  need(Object.keys(rest).every(isTerm));
-  at("terms");
-  const terms = termsOf(rest), campaign = yield* checked({ id, domain, mechanism: noise, view: rule, jointly: randomize === "jointly", terms, repeat: terms.schedule?.repeat });
+  const terms = termsOf(value), campaign = yield* checked({ id, domain, mechanism: noise, view: rule, jointly: randomize === "jointly", terms, repeat: terms.schedule?.repeat });
   at("claim");
   need(epsilon === campaign.epsilon && (!repeats || lifetimeEpsilon === campaign.lifetimeEpsilon));
   return campaign;

@@ -36,13 +36,15 @@ type Samples = { readonly [key: string]: unknown };
 export const ANY = null;
 
 /** The members of an object: all that must be there, those that may be, and no other. Each has the type of its sample; the sample of one that may be there is its default, with
- * which it must be left out. */
-export function membersOf<Must extends Samples, May extends Samples>(value: Json, must: Must, may?: May): Alike<Must> & Alike<May> {
+ * which it must be left out. then: the step from which on there is no unknown one. */
+export function membersOf<Must extends Samples, May extends Samples>(value: Json, must: Must, may?: May, then?: CampaignRefusal): Alike<Must> & Alike<May> {
   need(isObject(value));
   const samples: Samples = { ...must, ...may };
+  for (const key in value) need(Object.hasOwn(samples, key)); // before they are copied, however many they are
+  if (then) at(then);
   for (const key in { ...must, ...value }) {
     const sample = samples[key], given = value[key];
-    need(Object.hasOwn(value, key) && Object.hasOwn(samples, key) && given !== may?.[key] && (sample === ANY || (typeof given === typeof sample && Array.isArray(given) === Array.isArray(sample))));
+    need(Object.hasOwn(value, key) && given !== may?.[key] && (sample === ANY || (typeof given === typeof sample && Array.isArray(given) === Array.isArray(sample))));
   }
   return { ...samples, ...value } as never; // what may have any type is ANY where it is left out
 }
@@ -53,7 +55,9 @@ export const maybe = <T>(value: Json | null | undefined, read: (value: Json) => 
 /** All members, whatever their names. */
 export function mapOf<T>(value: Json, read: (value: Json) => T): Map<string, T> {
   need(isObject(value));
-  return new Map(Object.entries(value).map(([key, item]) => [key, read(item)]));
+  const found = new Map<string, T>();
+  for (const key in value) found.set(key, read(value[key]));
+  return found;
 }
 
 /** What a table has under a name. */
@@ -73,6 +77,7 @@ export function asText(value: Json): string {
 /** The only spelling of a value; refuses what no campaign has. */
 function spelt(value: unknown, depth: number): string {
   if (typeof value === "string") {
+    if (/^\w*$/.test(value)) return `"${value}"`; // many texts, and fast
     need(!/[\p{Cs}\p{NChar}]/u.test(value));
     return JSON.stringify(composed(value));
   }
@@ -82,7 +87,7 @@ function spelt(value: unknown, depth: number): string {
   }
   need(value && depth < Most.depth);
   if (Array.isArray(value)) return `[${value.map((item) => spelt(item, depth + 1))}]`;
-  return `{${Object.keys(value).sort(byCodePoints).map((key) => `${spelt(key, 0)}:${spelt(value[key as never], depth + 1)}`)}}`;
+  return `{${Object.keys(value).sort().sort(byCodePoints).map((key) => `${spelt(key, 0)}:${spelt(value[key as never], depth + 1)}`)}}`;
 }
 
 /** The value of bytes that are spelt as they must be. JSON.parse hides members that come twice and takes 1.0 for 1; spelt again, they differ. */

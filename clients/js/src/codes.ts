@@ -3,7 +3,7 @@
 import { UNIT } from "./budget";
 import { Most } from "./limits";
 import { cellsOf, type Block } from "./mechanisms";
-import { ascending, joined, sum } from "./numbers";
+import { joined, sum } from "./numbers";
 import { sha256, utf8 } from "./sha256";
 
 export interface Codes {
@@ -23,6 +23,9 @@ export function prefixed(part: string): Uint8Array {
   return joined([[0, n >> 16, n >> 8, n], bytes]); // no file is so long that the first is not 0
 }
 
+/** Room for a counter. */
+const COUNTER = prefixed("\0\0\0\0");
+
 /** The distinct positions of one candidate, in the order in which they are found. bytes: what is hashed, a counter of four bytes at its end. */
 export function positions(bytes: Uint8Array<ArrayBuffer>, bits: number, hashes: number): number[] {
   const found: number[] = [];
@@ -36,15 +39,18 @@ export function positions(bytes: Uint8Array<ArrayBuffer>, bits: number, hashes: 
 const headOf = (block: Block, salt: string): Uint8Array => joined(["lopub/bloom/1", salt, ...block.map(({ name }) => name)].map(prefixed));
 const textsOf = (block: Block): Uint8Array[][] => block.map((attribute) => attribute.texts.map(prefixed));
 
+/** Whether a code has a one here, while it is compared with others; 0 otherwise. */
+const isOne = new Uint8Array(Most.bits);
+
 export const sizeOf = (block: Block): number => Number(cellsOf(block));
 
 /** Derives the codes of a block, and lets go after every few of them, so that whoever waits for them can do something else. */
 export function* codesOf(block: Block, width: number, hashes: number, salt: string): Generator<void, Codes> {
   const texts = textsOf(block), n = sizeOf(block), seen = new Set<string>(), head = headOf(block, salt), rows: number[][] = [], most = 2 * Math.min(hashes, width - hashes);
   while (rows.length < n) {
-    const parts = [prefixed("\0\0\0\0")];
+    const parts = [COUNTER];
     for (let i = block.length, cell = rows.length; i--; cell = (cell / texts[i].length) | 0) parts.unshift(texts[i][cell % texts[i].length]);
-    rows.push(ascending(positions(joined([head, ...parts]), width, hashes)));
+    rows.push(positions(joined([head, ...parts]), width, hashes).sort()); // in one order, whichever that is
     seen.add(String(rows.at(-1)));
     if (!(rows.length & 127)) yield;
   }
@@ -53,8 +59,9 @@ export function* codesOf(block: Block, width: number, hashes: number, salt: stri
   function widest(stride: number, span: number): number {
     let found = n > Most.compared ? most : 0;
     for (let one = 0; one < n && found < most; one++) {
-      const ones = new Set(rows[one]);
-      for (let other = one + stride; other < one - (one % span) + span; other += stride) found = Math.max(found, 2 * rows[other].filter((position) => !ones.has(position)).length);
+      for (const position of rows[one]) isOne[position] = 1;
+      for (let other = one + stride; other < one - (one % span) + span; other += stride) found = Math.max(found, 2 * rows[other].reduce((left, position) => left - isOne[position], hashes));
+      for (const position of rows[one]) isOne[position] = 0;
     }
     return found;
   }
@@ -75,7 +82,7 @@ export function finished<T>(work: Generator<void, T>): T {
 export const hashedBytes = (blocks: readonly Block[], salt: string): number =>
   sum(
     blocks.map((block) => {
-      const n = sizeOf(block), own = textsOf(block).map((texts) => (n / texts.length) * sum(texts.map(({ length }) => length)));
-      return n * (headOf(block, salt).length + 8) + sum(own);
+      const n = sizeOf(block);
+      return n * (headOf(block, salt).length + 8 + sum(block.map(({ texts, size }) => 4 + utf8(texts.join("")).length / size)));
     }),
   );

@@ -44,12 +44,13 @@ export function textsOf(type: string, period: string, first: string, last: strin
   const cycle = CYCLES.get(period), year = first.slice(0, 4), place = +first.slice(4).replace(/\D/g, "") || 1, texts: string[] = [];
   if ((period === "hour" ? type === "date" : type === "time") || cycle) return first + last ? undefined : cycle;
   let day = period === "week" ? dayOf(`${year}-01-04`) + 7 * place - 7 : dayOf(`${year}-${two(period === "quarter" ? 3 * place - 2 : place)}-01`);
-  if (spanAt(period, day) !== first || last >= "9999") return undefined;
-  for (; texts.at(-1) !== last && texts.length <= Most.candidates; day += period === "week" ? 7 : 28) {
+  if (!first || spanAt(period, day) !== first || last >= "9999") return undefined;
+  do {
     const text = spanAt(period, day)!;
     if (text !== texts.at(-1)) texts.push(text);
-  }
-  return texts;
+    day += period === "week" ? 7 : 28;
+  } while (texts.at(-1)! < last && texts.length <= Most.candidates);
+  return texts.at(-1) === last ? texts : undefined;
 }
 
 /** The period of an answer as ISO 8601 has it, without a time zone; nothing where it says nothing about that. */

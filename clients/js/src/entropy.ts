@@ -2,8 +2,8 @@
 
 import { LopubError, ensure } from "./errors";
 
-/** Fill with random bytes of the operating system; without a generator nothing is drawn. */
-export function fill(bytes: Uint8Array): void {
-  ensure(globalThis.crypto?.getRandomValues, LopubError, "there is no crypto.getRandomValues");
-  for (let at = 0; at < bytes.length; at += 65536) crypto.getRandomValues(bytes.subarray(at, at + 65536));
+/** The array, filled with random bytes of the operating system; without a generator, or for more than 65,536 bytes at once, nothing is drawn. */
+export function fill(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  ensure(globalThis.crypto?.getRandomValues, LopubError, "no crypto.getRandomValues");
+  return crypto.getRandomValues(bytes);
 }

@@ -160,7 +160,7 @@ const MECHANISMS: Readonly<Record<string, readonly [Make, object, bigint, true?]
 /** Noise of bits is an integer of units, and of cells one of odds, as a text. */
 function noiseOf(value: Json, isUnits: boolean): Noise {
   const each = mapOf(value, (item) => {
-    need(typeof item === (isUnits ? "number" : "string") && /^[1-9]\d{0,99}$/.test(String(item)));
+    need(typeof item === (isUnits ? "number" : "string") && /^[1-9]\d{0,99}$/.test(item as string));
     const noise = BigInt(item as string);
     need(isUnits ? noise < UNIT / 2 : noise > UNIT && noise < 1n << 330n);
     return noise;

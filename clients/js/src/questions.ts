@@ -193,7 +193,7 @@ function categorical(given: Given): Kind {
 
 function options(given: Given): Kind {
   const { maxLength: most, none } = given, labels = labelsOf(given), n = labels.size;
-  need(n > 1 && n <= Most.options && (!none || labels.has(none)) && (!most || (most > 0 && most < n - (none ? 1 : 0))));
+  need(n > 1 && n <= Most.options && (!none || labels.has(none)) && (!most || (most > 0 && most < n - +!!none)));
   return { ...BOOLEAN, isNew: true, labels, list: { most, none } };
 }
 

@@ -20,11 +20,7 @@ export function stream(): Randomness {
   let left = new Uint8Array();
   const self: Randomness = {
     take(n) {
-      if (n > left.length) {
-        const more = new Uint8Array(n + 1024);
-        fill(more);
-        left = joined([left, more]);
-      }
+      if (n > left.length) left = joined([left, fill(new Uint8Array(n + 1024))]);
       const taken = left.subarray(0, n);
       left = left.subarray(n);
       return taken;

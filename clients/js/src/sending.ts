@@ -27,7 +27,7 @@ export type Target = readonly [url: string, campaignId: string, patience: Patien
 export function targetOf(url: string, { allowPlainHttp, patience = {}, ...rest }: SendOptions = {}): Target {
   expectNone(rest);
   const [, place, campaignId] = /^(https?:\/\/[\w.:[\]-]+(?:\/[\w.~-]+)*\/campaigns\/([\da-f]{64}))\/?$/i.exec(url) ?? [];
-  ensure(place && (allowPlainHttp || /^https:|^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/i.test(place)), CampaignError, "an address is https://host/campaigns/ and an id");
+  ensure(place && (allowPlainHttp || /^https:|^http:\/\/(localhost|127[\d.]+|\[::1\])[:/]/i.test(place)), CampaignError, "an address is https://HOST/campaigns/ID");
   return [place, campaignId, patience];
 }
 

@@ -1,7 +1,5 @@
 // SHA-256, at once: WebCrypto's own can only be awaited, which costs more than the hash where there are thousands of short ones.
 
-import { joined } from "./numbers";
-
 const primes: number[] = [];
 for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime)) primes.push(n);
 /** The first 32 bits of the fractions of the primes' roots. No constant lies near a whole number, so that doubles are enough. */
@@ -9,13 +7,18 @@ const fractions = (power: number): number[] => primes.map((prime) => ((prime ** 
 const ROUNDS = fractions(3), START = fractions(2).slice(0, 8);
 
 const words = new Int32Array(64);
+/** What is hashed, with what the hash adds to it; kept, because making room costs as much as a hash. */
+let padded = new Uint8Array(), view: DataView;
 /** Three turns to the right of one word, all at once. */
 const turns = (x: number, i: number, j: number, k: number): number => ((x >>> i) | (x << (32 - i))) ^ ((x >>> j) | (x << (32 - j))) ^ ((x >>> k) | (x << (32 - k)));
 
 /** The eight words of the hash. */
 export function sha256(bytes: Uint8Array): number[] {
   let state = START;
-  const n = bytes.length, end = (n + 72) & ~63, padded = joined([bytes, [128], new Uint8Array(end - n - 1)]), view = new DataView(padded.buffer);
+  const n = bytes.length, end = (n + 72) & ~63;
+  if (padded.length < end) view = new DataView((padded = new Uint8Array(end)).buffer);
+  padded.set(bytes);
+  padded.fill(0, n, end)[n] = 128;
   view.setBigUint64(end - 8, BigInt(8 * n));
   for (let at = 0; at < end; at += 64) {
     let [a, b, c, d, e, f, g, h] = state;

@@ -29,7 +29,7 @@ export interface Terms {
 }
 
 const TEXTS = { title: "", description: "", consent: "" };
-const MUST = { name: "", language: "", min_reports: 0 };
+const MUST = { name: "", language: "", min_reports: 0, format: 0, schema: ANY, privacy: ANY, mechanism: ANY };
 const MAY = { ...TEXTS, licence: "", retention_days: 0, schedule: ANY, translations: ANY };
 
 const isLanguage = (tag: string): boolean => tag.length <= 100 && /^[a-z]{2,8}(-[a-z0-9]{1,8})*$/i.test(tag);
@@ -41,11 +41,9 @@ function mapped<T>(value: Json | null, read: (value: Json) => T): Map<string, T>
   return found;
 }
 
-/** Whether a campaign's member is one of its terms. */
-export const isTerm = (key: string): boolean => Object.hasOwn({ ...MUST, ...MAY }, key);
-
+/** The terms in a campaign, whose other members are read already. */
 export function termsOf(value: Json): Terms {
-  const { min_reports: minReports, retention_days: retentionDays, schedule, translations, ...texts } = membersOf(value, MUST, MAY);
+  const { format: _format, schema: _schema, privacy: _privacy, mechanism: _mechanism, min_reports: minReports, retention_days: retentionDays, schedule, translations, ...texts } = membersOf(value, MUST, MAY, "terms");
   need(Object.keys(translations ?? {}).length <= Most.translations); // before any is read
   const terms = { ...texts, minReports, retentionDays, schedule: maybe(schedule, scheduleOf), translations: mapped(translations, translationOf) };
   need(/^[a-z0-9][a-z0-9._-]{0,99}$/.test(terms.name) && minReports > 0 && retentionDays >= 0 && [terms.language, ...terms.translations.keys()].every(isLanguage));

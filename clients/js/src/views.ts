@@ -84,22 +84,30 @@ function listed(sets: readonly View[], weights: readonly number[]): ViewRule {
   };
 }
 
-const RULES: Readonly<Record<string, (domain: Domain, value: Json) => ViewRule>> = {
-  all(domain, value) {
-    membersOf(value, {});
-    return { ...listed([range(domain.sizes.length)], [1]), isWhole: true };
-  },
-  sample: (domain, value) => growing(domain, membersOf(value, { attributes: 0 }).attributes),
-  fill: (domain, value) => growing(domain, 2, membersOf(value, { cells: 0 }).cells),
-  listed(domain, value) {
-    const { sets } = membersOf(value, { sets: [] }), each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
-    const views = each.map(({ attributes }) => attributes.map((name) => domain.position(asText(name))!)), weights = each.map(({ weight }) => weight);
-    need(weights.every((weight) => weight > 0) && views.every((view) => view.length && view.every((place, i) => place > (view[i - 1] ?? -1))) && sum(views.map(({ length }) => length)) <= Most.listed);
-    return listed(views, weights);
-  },
+/** The members of all kinds, beside the kind. */
+interface Members {
+  readonly attributes: number;
+  readonly cells: number;
+  readonly sets: readonly Json[];
+}
+
+/** By kind: the samples of its members, and the rule that they describe. */
+const RULES: Readonly<Record<string, readonly [object, (domain: Domain, members: Members) => ViewRule]>> = {
+  all: [{}, (domain) => ({ ...listed([range(domain.sizes.length)], [1]), isWhole: true })],
+  sample: [{ attributes: 0 }, (domain, { attributes }) => growing(domain, attributes)],
+  fill: [{ cells: 0 }, (domain, { cells }) => growing(domain, 2, cells)],
+  listed: [
+    { sets: [] },
+    (domain, { sets }) => {
+      const each = sets.map((item) => membersOf(item, { attributes: [], weight: 0 }));
+      const views = each.map(({ attributes }) => attributes.map((name) => domain.position(asText(name))!)), weights = each.map(({ weight }) => weight);
+      need(weights.every((weight) => weight > 0) && views.every((view) => view.length && view.every((place, i) => place > (view[i - 1] ?? -1))) && sum(views.map(({ length }) => length)) <= Most.listed);
+      return listed(views, weights);
+    },
+  ],
 };
 
 export function viewOf(value: Json, domain: Domain): ViewRule {
-  const { kind, ...rest } = Object(value);
-  return named(RULES, kind)(domain, rest);
+  const [own, make] = named(RULES, Object(value).kind);
+  return make(domain, membersOf(value, { kind: "", ...own }) as unknown as Members);
 }

@@ -24,6 +24,9 @@ from servers import Running, running_collector
 CAMPAIGN = load.campaign()
 PER_REQUEST = 20
 SECONDS = float(os.environ.get("LOPUB_OVERLOAD_SECONDS", "60"))
+N_BEFORE = 2_000_000
+"""Reports in the store before the flood. Each flood adds another million; in an empty store that alone makes a commit twice as
+long, whatever comes: each row then lies on a page of its own."""
 
 
 def template() -> bytes:
@@ -41,8 +44,22 @@ def test_three_times_what_it_can_take_leaves_it_working(tmp_path: Path):
     """Generator and server on one core each."""
     database = f"sqlite:///{tmp_path}/lopub.db"
     load.opened(database, CAMPAIGN)
+    fill(tmp_path / "lopub.db")
     with running_collector(database) as collector:
         overloaded(collector)
+
+
+def fill(path: Path, at_once: int = 100_000) -> None:
+    """As a collector does, but without content, and without waiting for the disk."""
+    store = sqlite3.connect(path, isolation_level=None)
+    store.execute("PRAGMA synchronous = OFF")
+    store.execute("PRAGMA cache_size = -400000")
+    for _ in range(N_BEFORE // at_once):
+        rows = sorted((1, os.urandom(32), 20_000, b"") for _ in range(at_once))
+        store.execute("BEGIN")
+        store.executemany("INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?)", rows)
+        store.execute("COMMIT")
+    store.close()
 
 
 def peak_of(taken_at: Callable[[float], float]) -> float:

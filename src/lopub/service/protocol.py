@@ -26,6 +26,9 @@ MOST_HELD = 12 * 2**20
 """Bytes of requests, of all connections, that are in memory until they are answered."""
 MOST_UNREAD = 2**20
 """Bytes that somebody may still send after it was refused; so it is told why, where hanging up would reset the connection."""
+UNREAD_TURNS = 3
+"""Turns of the event loop after which what a newcomer has sent by then was read. Under load a turn takes a tenth of a second: who
+has just come would have to give way before anybody has looked at it, and so would whoever comes instead."""
 GRACE_SECONDS = 2.0
 """A body that is late is first refused by its route, with a document; the connection is cut so much later. So is one that
 does not read why it is hung up on, or does not stop to send."""
@@ -97,6 +100,8 @@ class Bounded(HttpToolsProtocol):
     """Whether reports are not taken now."""
     lets_by: Callable[[], None]
     """Told of each request with reports that is not turned away."""
+    _unread_turns = UNREAD_TURNS
+    """Of which so many are left."""
     _may_send = MOST_UNREAD
     _is_parting = False
     """Whether it was told why it has to go."""
@@ -110,6 +115,12 @@ class Bounded(HttpToolsProtocol):
             self._end(CROWDED)
         else:
             self._arm()
+            self.loop.call_soon(self._turn_is_over)
+
+    def _turn_is_over(self) -> None:
+        self._unread_turns -= 1
+        if self._unread_turns:
+            self.loop.call_soon(self._turn_is_over)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock; leave the place to others."""
@@ -196,7 +207,8 @@ class Bounded(HttpToolsProtocol):
     def keeps_us_waiting(self) -> bool:
         """Whether it is the other side's turn: to send, or to read its answer."""
         is_answered = self.cycle is None or self.cycle.response_complete
-        return is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
+        is_their_turn = is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
+        return is_their_turn and not self._unread_turns
 
     def _is_turned_away(self) -> bool:
         """Whether reports come that are not taken now. It is said here, where it takes a tenth of the time that a route would."""

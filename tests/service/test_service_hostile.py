@@ -17,7 +17,7 @@ import hostile
 import load
 from load import FULL, Uploaders, uploaded
 from lopub.service.places import ENOUGH, FADING_SECONDS, MOST_CREDIT, NEWCOMER, Credit, Places
-from lopub.service.protocol import GRACE_SECONDS, LONGEST_HEAD, MOST_UNREAD, Bounded, bounded
+from lopub.service.protocol import GRACE_SECONDS, LONGEST_HEAD, MOST_UNREAD, UNREAD_TURNS, Bounded, bounded
 from servers import Running, running_collector, start_collector
 
 CAMPAIGN = load.campaign()
@@ -172,6 +172,15 @@ class Clock:
 
     def __init__(self) -> None:
         self.later: list[tuple[float, Callable[[], None]]] = []
+        self.soon: list[Callable[[], None]] = []
+
+    def call_soon(self, call: Callable[[], None]) -> None:
+        self.soon.append(call)
+
+    def turn(self) -> None:
+        due, self.soon = self.soon, []
+        for call in due:
+            call()
 
     def time(self) -> float:
         return 0.0
@@ -202,6 +211,17 @@ def test_whoever_does_not_read_why_it_has_to_go_is_cut_off_a_moment_later():
     seconds, cut = clock.later[-1]
     cut()
     assert seconds == GRACE_SECONDS and wire.aborted
+
+
+def test_a_newcomer_keeps_nobody_waiting_before_it_was_read():
+    """Forbids a crowd of newcomers of whom each gives its place to the next, unheard."""
+    clock = Clock()
+    connection, waited_for = connected_to(Wire(0), clock), []
+    for _ in range(UNREAD_TURNS + 1):
+        waited_for.append(connection.keeps_us_waiting())
+        clock.turn()
+    assert waited_for == [False] * UNREAD_TURNS + [True]
+    assert not clock.soon
 
 
 def test_a_full_purse_lasts_for_seconds_and_not_for_ever():

@@ -3,7 +3,6 @@
 import asyncio
 import ctypes
 import re
-import time
 from collections import OrderedDict
 from contextlib import suppress
 
@@ -25,9 +24,6 @@ RETENTION_SECONDS = 3600
 """How often campaigns whose retention is over are looked for."""
 MEMORY_SECONDS = 60
 """How often free memory is handed back, which takes a few milliseconds."""
-REST_SECONDS = 0.003
-"""How long the event loop rests in a turn in which it has turned somebody away. So refusals come several at a time, and they do
-not interrupt the thread that commits one by one: with one core, a tenth more is taken in a flood."""
 STOP_SECONDS = 1.5
 """How long the last commits may take once the process was told to stop and all requests are answered."""
 CAMPAIGN_ID = re.compile(r"[0-9a-f]{64}")
@@ -39,7 +35,6 @@ class Collector:
     def __init__(self, settings: CollectorSettings, store: ReportStore) -> None:
         self.settings, self.store = settings, store
         self.metrics = Metrics()
-        self._is_to_rest = False
         self.writer = Writer(store, self.metrics, most_waiting=settings.queue_reports, connections=settings.connections)
         self._known: OrderedDict[str, Entry] = OrderedDict()
 
@@ -62,15 +57,7 @@ class Collector:
         if not self.writer.is_crowded():
             return False
         self.metrics.told(Kind.BUSY.slug)
-        if not self._is_to_rest:
-            self._is_to_rest = True
-            asyncio.get_running_loop().call_soon(self._rest)
         return True
-
-    def _rest(self) -> None:
-        """Leave the processor to the thread that commits."""
-        time.sleep(REST_SECONDS)
-        self._is_to_rest = False
 
     # ---- campaigns
 

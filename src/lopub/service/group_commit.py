@@ -18,7 +18,7 @@ GROUP_REPORTS = 8192
 
 NEARLY_FULL = 15 / 16
 """Of the reports that may wait."""
-MOSTLY_TAKEN = 1 / 4
+MOSTLY_TAKEN = 1 / 2
 """Of the places, by requests that wait. The others are for those who are told to come again, each on the connection that it has:
 where none is left, each of them costs a new connection, and those cost ten times as much. More of them would not be taken faster,
 only wait longer."""

@@ -1,14 +1,17 @@
-"""CPU time and memory of this checkout against another one, as ratios in one run.
+"""CPU time and memory of a checkout against another one, as ratios in one run.
 
-`python benchmarks/rebuild.py OTHER [REPEATS [WORD]]`
+`python benchmarks/rebuild.py BEFORE [AFTER] [--repeats N] [--only WORD] [--results FILE]`
 
-OTHER: the root of another checkout of LoPub, with its virtual environment in .venv if it needs one of its own. Both run the same
-tasks in processes of their own, in turn, so that what else the machine does falls on both alike. Figures are the least CPU
-seconds of the repetitions, compilation left out, and the peak memory of a process that does nothing but the task. Needs
-LOPUB_DATA (adult.csv.gz). Writes benchmarks/results/rebuild.csv.
-WORD: only the tasks whose name has it; their rows are added to the file.
+BEFORE, AFTER: roots of checkouts of LoPub, each with its virtual environment in .venv if it needs one of its own; AFTER is this
+one unless given. Both run the same tasks in processes of their own, in turn, so that what else the machine does falls on both
+alike. Figures are the least CPU seconds of the repetitions, compilation left out, and the peak memory of a process that does
+nothing but the task. Needs LOPUB_DATA (adult.csv.gz).
+
+benchmarks/results/rebuild.csv has the rebuild of the house itself, 2735790 against the commit before it, 45638c4;
+rebuild_since.csv has today's code against the same commit, with all that was built since.
 """
 
+import argparse
 import csv
 import json
 import os
@@ -24,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent.parent
-RESULTS = Path(__file__).parent / "results" / "rebuild.csv"
+RESULTS = Path(__file__).parent / "results" / "rebuild_since.csv"
 REPEATS = 3
 N_ENCODED = 3000
 N_CAMPAIGNS = 200
@@ -189,12 +192,12 @@ class Checkout:
         self._process.wait()
 
 
-def compared(name: str, other: Path, repeats: int) -> list[str]:
+def compared(name: str, roots: tuple[Path, Path], repeats: int) -> list[str]:
     """The row of a task: its least seconds, peaks and ratios."""
     with tempfile.TemporaryDirectory() as folder:
         campaign = Path(folder) / "campaign.json"
         campaign.write_bytes(campaign_of(adult(), **TASKS[name][1]).canonical_bytes)
-        sides = [Checkout(root, name, campaign) for root in (other, HERE)]
+        sides = [Checkout(root, name, campaign) for root in roots]
         runs = [[side.measure() for side in sides] for _ in range(repeats)]
         for side in sides:
             side.end()
@@ -214,17 +217,21 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] == ["task"]:
         serve(arguments[1])
         return
-    other, repeats = Path(arguments[0]).resolve(), int(arguments[1]) if len(arguments) > 1 else REPEATS
-    print(
-        f"before, after, ratio: CPU seconds and peak memory, interleaved, least of {repeats} (marked above {NOTABLE})", flush=True
-    )
-    word = arguments[2] if len(arguments) > 2 else ""
-    with open(RESULTS, "a" if word else "w", newline="") as file:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path, nargs="?", default=HERE)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--only", default="", metavar="WORD", help="tasks whose name has it; rows are added to the file")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    asked = parser.parse_args(arguments)
+    least = f"least of {asked.repeats} (marked above {NOTABLE})"
+    print(f"before, after, ratio: CPU seconds and peak memory, interleaved, {least}", flush=True)
+    with open(asked.results, "a" if asked.only else "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        if not word:
+        if not asked.only:
             writer.writerow(["task", "seconds_before", "seconds_after", "ratio", "mb_before", "mb_after", "memory_ratio"])
-        for name in (task for task in TASKS if word in task):
-            writer.writerow(compared(name, other, repeats))
+        for name in (task for task in TASKS if asked.only in task):
+            writer.writerow(compared(name, (asked.before.resolve(), asked.after.resolve()), asked.repeats))
             file.flush()
 
 

@@ -99,6 +99,28 @@ def test_a_place_is_kept_for_one_who_comes_and_is_free_again_if_it_does_not():
     assert places.take(Mock(), 0.0) and places.take(Mock(), 0.0) and not places.take(Mock(), 0.0)
 
 
+def test_whoever_goes_away_before_it_is_in_leaves_its_place():
+    """Forbids to keep a place for somebody who never comes: after as many as there are places, nobody would be let in."""
+
+    def fail() -> asyncio.Protocol:
+        raise OSError(errno.ECONNRESET, "gone")
+
+    async def look(bound: socket.socket) -> Places:
+        places = Places(3, 2**20)
+        door = Door(bound, places, ANSWER, most=100, seconds=60.0).open(fail)
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: None)
+        await asyncio.sleep(0.1)
+        door.close()
+        return places
+
+    with listening() as bound:
+        waiting = guests(bound, 3)
+        places = asyncio.run(look(bound))
+        for connection in waiting:
+            connection.close()
+    assert all(places.expect(0.0) for _ in range(3))
+
+
 def test_so_many_in_a_turn_and_no_more():
     """Forbids to keep those who have a place waiting for as long as others come."""
     with listening() as bound:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from lopub.service.logs import tell
 from lopub.service.places import Places
@@ -75,11 +76,12 @@ class Door:
     def _let_in(self, guest: socket.socket) -> None:
         task: asyncio.Task[object] = self._loop.create_task(self._loop.connect_accepted_socket(self._protocol, guest))
         self._coming.add(task)
-        task.add_done_callback(self._came)
+        task.add_done_callback(partial(self._came, guest))
 
-    def _came(self, task: asyncio.Task[object]) -> None:
+    def _came(self, guest: socket.socket, task: asyncio.Task[object]) -> None:
         self._coming.discard(task)
         if task.cancelled() or task.exception() is not None:  # it went away before it was in
+            guest.close()
             self._places.give_up()
 
     def _turn_away(self, guest: socket.socket) -> None:

@@ -224,6 +224,25 @@ def test_a_newcomer_keeps_nobody_waiting_before_it_was_read():
     assert not clock.soon
 
 
+def test_what_comes_behind_an_answered_request_is_still_held():
+    """Forbids to forget it with the request before it: whoever sends both at once would use memory that nobody counts."""
+    connection = connected_to(Wire(0), Clock())
+    behind = Mock(body=bytes(5000), response_complete=False)
+    connection._cycles = {Mock(body=bytes(1000), response_complete=True), behind}
+    connection.places.hold(connection, 6000, 0.0)
+    connection.on_response_complete()
+    assert connection.n_held == 5000
+
+
+def test_a_request_after_a_long_rest_has_no_more_time_than_others():
+    """Forbids to wait for the end of the rest, which may be later."""
+    clock = Clock()
+    connection = connected_to(Wire(0), clock)
+    connection._timer = Mock(when=lambda: 30.0)
+    connection._arm(3.0)
+    assert clock.later[-1][0] == 3.0
+
+
 def test_a_full_purse_lasts_for_seconds_and_not_for_ever():
     credit = Credit(0.0)
     credit.add(10**9, 0.0)

@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httptools
@@ -18,10 +18,11 @@ import load
 from flood import flooded
 from load import FULL, Uploaders, note_figures
 from lopub.contract.report import unframed
-from lopub.service.protocol import is_whole_request_with_reports
+from lopub.service.protocol import MOST_PIPELINED, is_whole_request_with_reports
 from servers import Running, running_collector
 
 CAMPAIGN = load.campaign()
+PATH = f"/campaigns/{CAMPAIGN.id}/reports"
 PER_REQUEST = 20
 SECONDS = float(os.environ.get("LOPUB_OVERLOAD_SECONDS", "60"))
 N_BEFORE = 2_000_000
@@ -203,6 +204,103 @@ def test_many_that_come_in_one_moment_are_sent_away_before_they_are_read(tmp_pat
     assert all(b" 503 " in answer and b"connection: keep-alive" in answer for answer in answers)
 
 
+def all_from(connection: socket.socket, seconds: float = 1.0) -> bytes:
+    """What comes until nothing more does, or the connection ends."""
+    connection.settimeout(seconds)
+    found = b""
+    with suppress(OSError):
+        while part := connection.recv(2**16):
+            found += part
+    return found
+
+
+def test_who_asks_a_thousand_times_in_one_packet_is_not_answered_a_thousand_times(tmp_path: Path):
+    """Forbids to count only requests that are taken: each refusal is longer than the request."""
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(b"POST /reports HTTP/1.1\r\nContent-Length: 0\r\n\r\n" * 1400)
+            answers = all_from(connection)
+    assert answers.count(b"HTTP/1.1 503 ") <= MOST_PIPELINED and answers.count(b"HTTP/1.1 413 ") == 1
+
+
+def send_again_and_again(connection: socket.socket, request: bytes) -> None:
+    for _ in range(200_000):
+        connection.sendall(request)
+
+
+def test_who_does_not_read_that_it_has_to_come_again_is_cut_off(tmp_path: Path):
+    """Forbids to keep refusals for it without end."""
+    request = load.request_of(CAMPAIGN, b"abc")
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+        line = socket.create_connection(("127.0.0.1", collector.port), timeout=10)
+        with line as connection, pytest.raises(ConnectionError):
+            send_again_and_again(connection, request)
+        assert memory(collector) < 150 * 2**20 and collector.ask("GET", "/health").status == 200
+
+
+@pytest.mark.parametrize(("method", "status"), [("OPTIONS", 204), ("HEAD", 405), ("GET", 405)])
+def test_only_who_brings_reports_is_sent_away(tmp_path: Path, method: str, status: int):
+    """A browser that may not ask beforehand learns nothing of when to come again; an answer to HEAD has no body."""
+    asking = "Host: x\r\nOrigin: http://x\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: content-type"
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(f"{method} {PATH} HTTP/1.1\r\n{asking}\r\n\r\n".encode())
+            head, _, body = all_from(connection, 0.5).partition(b"\r\n\r\n")
+    assert head.startswith(f"HTTP/1.1 {status} ".encode())
+    assert bool(body) == (method == "GET")
+
+
+def test_what_comes_within_a_head_is_part_of_it(tmp_path: Path):
+    """Forbids to take it for a request of its own: all answers from then on would belong to others."""
+    request = load.request_of(CAMPAIGN, b"abc")
+    with crowded_collector(tmp_path) as (collector, _):
+        assert answered_without_a_body(collector)
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(request + b"GET /health HTTP/1.1\r\nX: ")
+            first = all_from(connection, 0.3)
+            connection.sendall(request)
+            second = all_from(connection, 0.3)
+            connection.sendall(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n")
+            third = all_from(connection, 0.3)
+    assert [answer[9:12] for answer in (first, second, third)] == [b"503", b"200", b"404"]
+
+
+def test_a_late_request_is_not_the_fault_of_the_one_before_it(tmp_path: Path):
+    """Forbids to answer an earlier request with what is said of a later one: the earlier one is stored by then."""
+    bodies = load.bodies_of(load.population(CAMPAIGN, 2, seed=14), 1)
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database, environment={"LOPUB_RECEIVE_SECONDS": "1"}) as collector:
+        load.uploaded(collector.port, CAMPAIGN, bodies[:1])
+        held = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(load.request_of(CAMPAIGN, bodies[1]))
+            time.sleep(0.2)
+            connection.sendall(b"GET /health HT")
+            assert all_from(connection, 10) == b""
+        held.execute("ROLLBACK")
+
+
+def test_who_still_waits_when_the_collector_stops_is_told_to_come_again(tmp_path: Path):
+    bodies = load.bodies_of(load.population(CAMPAIGN, 2, seed=15), 1)
+    database = f"sqlite:///{tmp_path}/lopub.db"
+    load.opened(database, CAMPAIGN)
+    with running_collector(database) as collector:
+        load.uploaded(collector.port, CAMPAIGN, bodies[:1])
+        held = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+        held.execute("BEGIN IMMEDIATE")
+        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
+            connection.sendall(load.request_of(CAMPAIGN, bodies[1]))
+            time.sleep(0.3)
+            collector.process.send_signal(signal.SIGTERM)
+            assert all_from(connection, 10).startswith(b"HTTP/1.1 503 ")
+        held.execute("ROLLBACK")
+
+
 def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):
     (body,) = load.bodies_of(load.population(CAMPAIGN, 50, seed=11))
     with crowded_collector(tmp_path) as (collector, _):
@@ -215,7 +313,6 @@ def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):
 # ---- sent away before they are read
 
 
-PATH = f"/campaigns/{CAMPAIGN.id}/reports"
 LINES = [
     *("Host: x", "Content-Length: 5", "content-length:5", "Content-Length: 05", "Content-Length: +5", "Content-Length: 5, 5"),
     *(

@@ -36,6 +36,8 @@ class Ingest:
             if scope["method"] != "POST":
                 raise Problem(Kind.METHOD_NOT_ALLOWED, "reports come by POST", {"Allow": "POST"})
             response = Response(await self._answer(scope, receive), media_type=JSON_TYPE)
+        except asyncio.CancelledError:  # the collector stops, and waits no longer for the store
+            response = document(crowded())
         except LopubError as error:
             problem = problem_of(error).with_traceback(None)  # which would hold the body until cycles are collected
             self._collector.metrics.told(problem.kind.slug)

@@ -24,6 +24,8 @@ MOST_PIPELINED = 16
 """Requests that may come before the first of them is answered."""
 MOST_HELD = 12 * 2**20
 """Bytes of requests, of all connections, that are in memory until they are answered."""
+MOST_UNHEARD = 2**16
+"""Bytes of refusals that somebody leaves unread; it is cut off then: each refusal is longer than what it takes to ask for it."""
 MOST_UNREAD = 2**20
 """Bytes that somebody may still send after it was refused; so it is told why, where hanging up would reset the connection."""
 UNREAD_TURNS = 3
@@ -94,7 +96,11 @@ class Bounded(HttpToolsProtocol):
     _cycles: Collection[RequestResponseCycle] = frozenset()
     """Of the requests that are not answered yet."""
     _head_bytes = 0
+    _in_request = False
+    """Whether some of a request came, and not all of it."""
     _in_head = True
+    _n_away = 0
+    """Requests that were turned away, of those that came together."""
     _refusal: Problem | None = None
     turns_away: Callable[[], bool]
     """Whether reports are not taken now."""
@@ -138,11 +144,10 @@ class Bounded(HttpToolsProtocol):
             if self._may_send < 0:
                 self.cut()
             return
-        now = self.loop.time()
+        now, self._n_away = self.loop.time(), 0
         self.credit.add(len(data), now)
         if self._is_turned_away_whole(data):
-            self.cycle = _AWAY
-            self.transport.write(_TURNED_AWAY)
+            self._turn_away()
             self._unset_keepalive_if_required()
             self._arm(self.timeout_keep_alive)
             return
@@ -162,13 +167,14 @@ class Bounded(HttpToolsProtocol):
             self.places.let_go(self)
 
     def send_400_response(self, msg: str) -> None:
-        """What cannot be read as HTTP, or has too much of something, is refused."""
-        self._end(_raw(self._refusal or Problem(Kind.MALFORMED, "this cannot be read as HTTP")))
+        """What cannot be read as HTTP, or has too much of something, is refused; with all that came before it."""
+        self._end(_raw(self._refusal or Problem(Kind.MALFORMED, "this cannot be read as HTTP")), is_for_all=True)
 
     def on_message_begin(self) -> None:
         """Start the clock of a request."""
         super().on_message_begin()
-        if len(self.pipeline) >= MOST_PIPELINED:
+        self._in_request = True
+        if len(self.pipeline) >= MOST_PIPELINED or self._n_away >= MOST_PIPELINED:
             self._refuse(f"at most {MOST_PIPELINED} requests may come before the first of them is answered")
         self._arm()
 
@@ -181,10 +187,9 @@ class Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """What follows is the body, which has bounds of its own."""
         if self._is_turned_away():
-            self.cycle = _AWAY
-            self.transport.write(_TURNED_AWAY)
+            self._turn_away()
         else:
-            if self.url.endswith(b"/reports"):
+            if self._has_reports():
                 self.lets_by()
             super().on_headers_complete()
             self.cycle.transport = self._wire  # type: ignore[assignment]
@@ -195,30 +200,49 @@ class Bounded(HttpToolsProtocol):
         """The request came in time."""
         super().on_message_complete()
         self._disarm()
-        self._in_head = True
+        self._in_request, self._in_head = False, True
         if self.cycle is _AWAY:
             self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """What the request held is free."""
+        """What the request held is free; what came of those behind it is not."""
         self.places.let_go(self)
+        behind = sum(len(cycle.body) for cycle in self._cycles if not cycle.response_complete)
+        if behind and not self.places.hold(self, behind, self.loop.time()):
+            self._end(_FULL)
         super().on_response_complete()
 
     def keeps_us_waiting(self) -> bool:
         """Whether it is the other side's turn: to send, or to read its answer."""
         is_answered = self.cycle is None or self.cycle.response_complete
         is_their_turn = is_answered or self.cycle.more_body or self.transport.get_write_buffer_size() > 0
-        return is_their_turn and not self._unread_turns
+        return is_their_turn and not self._unread_turns and not self._owes_an_earlier_answer()
+
+    def _owes_an_earlier_answer(self) -> bool:
+        """Whether a request waits for its answer that came before the one that comes now, or came last."""
+        last = None if self._in_request and self._in_head else self.cycle
+        return any(not cycle.response_complete and cycle is not last for cycle in self._cycles)
+
+    def _has_reports(self) -> bool:
+        return self.url.endswith(b"/reports") and self.parser.get_method() == b"POST"
 
     def _is_turned_away(self) -> bool:
         """Whether reports come that are not taken now. It is said here, where it takes a tenth of the time that a route would."""
         is_next = self.cycle is None or self.cycle.response_complete
-        return is_next and self.url.endswith(b"/reports") and self.parser.should_keep_alive() and self.turns_away()
+        return is_next and self._has_reports() and self.parser.should_keep_alive() and self.turns_away()
 
     def _is_turned_away_whole(self, data: bytes) -> bool:
         """The same, of a whole request that came at once, before it is read as HTTP: that halves the time once more."""
-        is_next = self._in_head and not self._head_bytes and (self.cycle is None or self.cycle.response_complete)
+        is_next = not self._in_request and (self.cycle is None or self.cycle.response_complete)
         return is_next and is_whole_request_with_reports(data) and self.turns_away()
+
+    def _turn_away(self) -> None:
+        """Tell it to come again, on the connection that it has; unless it does not read what it is told."""
+        self.cycle, self._n_away = _AWAY, self._n_away + 1
+        if self.transport.get_write_buffer_size() > MOST_UNHEARD:
+            self.cut()
+        elif not self.transport.is_closing():
+            self.transport.write(_TURNED_AWAY)
 
     def give_way(self) -> None:
         """To somebody who sends more. Whoever is not in the middle of an answer is told to come again: a request may be on its
@@ -237,6 +261,9 @@ class Bounded(HttpToolsProtocol):
     def _arm(self, seconds: float | None = None) -> None:
         seconds = self.seconds + GRACE_SECONDS if seconds is None else seconds
         self._due = self.loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._due:
+            self._timer.cancel()
+            self._timer = None
         if self._timer is None:
             self._timer = self.loop.call_later(seconds, self._ring)
 
@@ -255,15 +282,17 @@ class Bounded(HttpToolsProtocol):
     def _late(self) -> None:
         """Whoever was answered, and has sent nothing since, is told nothing: it might take that for the answer to a request that
         is on its way."""
-        if self._in_head and (self._head_bytes or self.cycle is None):
+        if self._in_head and (self._in_request or self.cycle is None):
             self._end(_raw(Problem(Kind.SLOW_BODY, f"the request did not arrive within {self.seconds} seconds")))
         else:
             self._hang_up()
 
-    def _end(self, answer: bytes) -> None:
-        """Say why, and hang up."""
+    def _end(self, answer: bytes, *, is_for_all: bool = False) -> None:
+        """Say why, and hang up; without a word where it would be taken for the answer to an earlier request, which is not at
+        fault. is_for_all: who sent it is."""
         if not self._is_parting and not self.transport.is_closing():
-            self.transport.write(answer)
+            if is_for_all or not self._owes_an_earlier_answer():
+                self.transport.write(answer)
             self._part()
 
     def _close(self) -> None:

@@ -22,6 +22,8 @@ def main() -> NoReturn:
         code = _code(end)
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except MemoryError:
+        print("lopub: there is not enough memory for this", file=sys.stderr)
     except Exception:
         sys.excepthook(*sys.exc_info())
     _leave(code)

@@ -5,9 +5,7 @@ out, each as likely as the view's own joint has it given the cell. A product of 
 one dependent pair it errs by 0.27 however many reports there are.
 """
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, combinations
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lopub.collection.batch import N_FOLDS
+from lopub.collection.threads import threads
 from lopub.contract.domain import Clique
 from lopub.inference.dense import Dense
 from lopub.inference.evidence import EVERY_FOLD, Evidence, Part
@@ -80,7 +79,7 @@ class JointBits:
             position: _start(moments, position, self._sizes[position]) for position in sorted({p for view in views for p in view})
         }
         for _ in range(ROUNDS):
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
+            with threads() as pool:
                 own = [[marginals[position] for position in view] for view in views]
                 fits = list(pool.map(lambda part, own: shrunk(Evidence(part.shape, (part,)), own), parts, own))
             marginals = self._refitted(views, parts, [fit.joint for fit in fits], marginals)

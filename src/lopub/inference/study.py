@@ -1,9 +1,7 @@
 """Study: the one door for analysis, from reports or from their counts."""
 
-import os
 import warnings
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +14,7 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.counts import Counts, slots_of
 from lopub.collection.progress import Progress, silent
 from lopub.collection.showing import Shown
+from lopub.collection.threads import threads
 from lopub.contract.domain import Clique, Domain, names_of
 from lopub.contract.texts import one_line
 from lopub.errors import DomainError, NoiseWarning, TooFewReports, checks_options
@@ -236,7 +235,7 @@ class Study(Asking, Shown):
         for position in sorted({position for clique in cliques for position in clique}):
             if self.n_covering((position,)):
                 self.marginal(position)  # estimated here, once, before the threads ask for it
-        with one_blas_thread(), ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        with one_blas_thread(), threads(workers) as pool:
             estimator.prepare(self._basis, pool.map)
             for joint in pool.map(lambda clique: self._joint_of(clique, estimator), cliques):
                 found.append(joint)

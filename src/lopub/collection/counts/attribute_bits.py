@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, combinations, pairwise
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from lopub.collection.batch import ReportBatch
 from lopub.collection.counts.columns import WORDS, Columns, add_overlaps, lay_columns
 from lopub.collection.counts.forms import Form, GrowingTables, Integers, Key, Table, Tables
 from lopub.collection.counts.view_bits import ones_of
+from lopub.collection.threads import threads
 from lopub.contract.campaign import Campaign
 from lopub.laws import ATTRIBUTE_BITS, bulk_of
 
@@ -122,7 +122,7 @@ def _add_tiles(tiles: Iterator[Columns], starts: Integers, together: Integers) -
     """Every core takes some of the columns; none writes where another does."""
     ends = np.repeat(starts[1:], np.diff(starts))
     shares = _equal_shares(ends, os.cpu_count() or 1)
-    with ThreadPoolExecutor(len(shares)) as pool:
+    with threads(len(shares)) as pool:
         for columns in tiles:
             tasks = [pool.submit(add_overlaps, columns, ends, low, high, together) for low, high in shares]
             for task in tasks:

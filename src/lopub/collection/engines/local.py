@@ -9,6 +9,7 @@ from typing import IO, ClassVar
 
 from lopub.collection.engines.base import Engine, Exchanged, Job, Partition, Sent
 from lopub.collection.progress import Progress
+from lopub.collection.threads import threads
 from lopub.errors import DomainError, StoreError
 
 IN_MEMORY = 2**26
@@ -31,7 +32,7 @@ class LocalEngine(Engine):
         return self._n_workers
 
     def exchange(self, parts: Sequence[Partition], job: Job, progress: Progress) -> Exchanged:
-        merged, pool = b"", ThreadPoolExecutor(self._n_workers)
+        merged, pool = b"", threads(self._n_workers)
         try:
             with tempfile.SpooledTemporaryFile(IN_MEMORY) as file:
                 parcels = Parcels(file)

@@ -51,7 +51,7 @@ def main() -> int:
         if not asked.demo_only:
             steps += [
                 [*pip, *TOOLS],
-                [str(home / "bin" / "python"), "-m", "pytest", "-q", "-x", "-W", "default::DeprecationWarning", *TESTS],
+                [str(home / "bin" / "python"), "-m", "pytest", "-q", "-x", *TESTS],
             ]
         for step in steps:
             done = subprocess.run(step, cwd=ROOT, env=os.environ | {"LOPUB_DATA": ""}, check=False)

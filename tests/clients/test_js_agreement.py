@@ -147,7 +147,7 @@ def test_the_bundle_loads_or_refuses_a_campaign_within_a_second(name, tmp_path):
     path = tmp_path / "campaign.json"
     path.write_bytes(heavy.with_true_claim(heavy.HEAVY[name]()))
     said = json.loads(node("test/load.mjs", path))
-    assert min(said["clock"], said["cpu"]) < 1000, said  # CPU time counts threads beside, and the clock whatever else runs here
+    assert said["cpu"] < 1000, said
 
 
 SHORT = '{"format":1}', '{"format":2,"schema":{}}', "[]"

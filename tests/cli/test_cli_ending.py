@@ -118,6 +118,58 @@ def test_an_interrupt_ends_with_130_and_nothing_else(folder: Path, tenths: int):
     assert before == sorted(path.name for path in folder.iterdir() if path.name != "demo")
 
 
+IMPORTING = """
+import os, signal, sys
+from lopub.cli.interrupts import take_interrupts
+signal.signal(signal.SIGINT, lambda *_: os._exit(3))
+take_interrupts()
+try:
+    import halfway
+    while True:
+        pass
+except KeyboardInterrupt:
+    print(sys.modules["halfway"].whole)
+"""
+HALFWAY = """
+import os, signal, time
+os.kill(os.getpid(), signal.SIGINT)
+for _ in range(100):
+    time.sleep(0.001)
+whole = "all of it"
+"""
+
+
+def test_an_interrupt_waits_for_a_package_that_is_being_loaded(tmp_path: Path):
+    """numba, interrupted there, said ImportError, and the command ended with 1 and a traceback."""
+    (tmp_path / "halfway.py").write_text(HALFWAY)
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all of it\n", "")
+
+
+def test_pressed_again_it_does_not_wait(tmp_path: Path):
+    (tmp_path / "halfway.py").write_text(HALFWAY.replace("time.sleep(0.001)", "os.kill(os.getpid(), signal.SIGINT)"))
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "", "")
+
+
+@pytest.mark.parametrize("tenths", range(20, 100, 2) if FULL else (25, 35, 45))
+def test_an_interrupt_of_the_compiler_is_no_error_of_its(folder: Path, tenths: int, monkeypatch: pytest.MonkeyPatch):
+    """Where no kernel was kept yet, one of eight interrupts came back as the compiler's own error."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "kernels"))
+    run = started(folder, "demo", "--output", "demo")
+    while not loaded(run.pid):
+        time.sleep(0.005)
+    time.sleep(tenths / 10)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert len(said.splitlines()) <= 1 and "Traceback" not in said
+
+
 def loaded(pid: int) -> bool:
     """Whether a process is at LoPub's own lines by now: packages that it needs are in memory."""
     return "numpy" in Path(f"/proc/{pid}/maps").read_text()

@@ -4,15 +4,14 @@ Commands load when they are first needed: a collector that was killed must be th
 """
 
 import os
-import signal
 import sys
-from types import FrameType
 from typing import Any
 
 import typer
 
 from lopub.cli.commands import COMMANDS, app_of
 from lopub.cli.console import refuse, survive_closed_pipes
+from lopub.cli.interrupts import take_interrupts
 from lopub.errors import LopubError
 
 COMPLETING = "_LOPUB_COMPLETE"
@@ -35,32 +34,10 @@ def run(*, own_process: bool = False) -> None:
     try:
         app = _app()
         if own_process:
-            _take_interrupts()
+            take_interrupts()
         app(prog_name="lopub")
     except LopubError as error:
         refuse(error)
-
-
-def _take_interrupts() -> None:
-    """From here on Ctrl-C raises KeyboardInterrupt, so that half-written files are taken away. Pressed again, it ends at once."""
-    at_once = signal.getsignal(signal.SIGINT)
-    if not callable(at_once):
-        return  # whoever started the command wants Ctrl-C to be ignored
-
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, at_once)
-        raise KeyboardInterrupt
-
-    def unraisable(what: "sys.UnraisableHookArgs") -> None:
-        """An interrupt that came while Python was tidying up an object, and was dropped there, comes again."""
-        if what.exc_type is KeyboardInterrupt:
-            signal.signal(signal.SIGINT, interrupted)
-            signal.raise_signal(signal.SIGINT)
-        else:
-            sys.__unraisablehook__(what)
-
-    signal.signal(signal.SIGINT, interrupted)
-    sys.unraisablehook = unraisable
 
 
 def _app() -> typer.Typer:

@@ -192,7 +192,7 @@ class Clock:
 
 def connected_to(wire: Wire, clock: Clock) -> Bounded:
     protocol = bounded(connections=8, seconds=5)
-    connection = protocol(uvicorn.Config(Mock(), log_config=None, lifespan="off"), ServerState(), {}, clock)
+    connection = protocol(uvicorn.Config(Mock(), log_config=None, lifespan="off", ws="none"), ServerState(), {}, clock)
     connection.connection_made(wire)
     return connection
 

@@ -187,18 +187,16 @@ class _Lines:
 def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Progress]:
     """A bar on standard error for anything that can take over a second; where that is no terminal, a line every ten seconds. It
     has the title until it is told what is being done, and begins anew whenever that is something else."""
+    if not err.is_terminal:
+        yield _Lines().tell
+        return
     amounts: list[ProgressColumn] = [DownloadColumn(), TransferSpeedColumn()] if in_bytes else [MofNCompleteColumn()]
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), *amounts, TimeRemainingColumn())
-    bar = Bar(*columns, console=err, transient=True, disable=not err.is_terminal)
+    bar = Bar(*columns, console=err, transient=True)
     doing, task = title, bar.add_task(one_line(title), total=None)
-
-    lines = _Lines()
 
     def told(what: str, done: int, total: int | None) -> None:
         nonlocal doing, task
-        if not err.is_terminal:
-            lines.tell(what, done, total)
-            return
         if what != doing:
             bar.remove_task(task)
             doing, task = what, bar.add_task(one_line(what), total=None)

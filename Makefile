@@ -56,7 +56,7 @@ test-full: $(VENV)/.dev
 		tests/service/test_service_fuzz.py tests/service/test_service_agreement.py tests/jobs \
 		tests/service/test_service_console_browser.py tests/service/test_service_console_fuzz.py \
 		tests/service/test_service_canary.py tests/service/test_service_machine.py tests/service/test_sending_collector.py \
-		tests/forecast/test_alarms.py tests/cli/test_cli_killed.py tests/clients tests/evaluation/audit
+		tests/forecast/test_alarms.py tests/cli/test_cli_killed.py tests/cli/test_cli_ending.py tests/clients tests/evaluation/audit
 	$(BIN)/python -m pip install --quiet --editable ".[fuzz]" && $(BIN)/python tests/fuzzing.py all
 	$(BIN)/python tests/lowest_versions.py
 

@@ -30,11 +30,9 @@ def read_sheets(path: str | Path, wanted: tuple[str, ...]) -> dict[str, list[Row
     except ModuleNotFoundError:
         raise StoreError("reading xlsx needs openpyxl; install it with: pip install 'lopub[xlsform]'") from None
     try:
-        book = load_workbook(path, read_only=True, data_only=False, keep_links=False)
-        try:
+        with open(path, "rb") as file:  # which is closed here: openpyxl leaves one open that it gives up on
+            book = load_workbook(file, read_only=True, data_only=False, keep_links=False)
             return {name: _rows(book[name], name) for name in wanted if name in book.sheetnames}
-        finally:
-            book.close()
     except DomainError:
         raise
     except Exception:

@@ -14,9 +14,10 @@ from lopub.cli.outputs import check_directory, check_file
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset, read_texts
 from lopub.collection.infer import domain_of_texts
+from lopub.collection.reading import reading
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Categorical, Domain
-from lopub.errors import DomainError, StoreError
+from lopub.errors import DomainError
 from lopub.evaluation import Edges, Evaluation, SetScore, WayScore
 from lopub.evaluation import evaluate as evaluated
 from lopub.evaluation.score_page import MARK, write_scorecard
@@ -170,11 +171,9 @@ def is_parquet(path: Path) -> bool:
 
 def parquet_texts(path: Path) -> pa.Table:
     """A Parquet file with every column as text, as in a csv file; missing answers are empty."""
-    try:
+    with reading(path, f"{path} is a damaged or cut-off Parquet file"):
         table = pa.parquet.read_table(path)
         names = table.column_names
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
     columns = {}
     for name in names:
         try:

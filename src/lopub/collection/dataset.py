@@ -22,6 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
+from lopub.collection.reading import reading
 from lopub.collection.ruled import answered, records_named, ruled
 from lopub.collection.showing import Shown
 from lopub.contract.attribute import few
@@ -199,14 +200,9 @@ def typed(table: pa.Table, domain: Domain) -> pa.Table:
 
 
 def _read_parquet(path: str | Path) -> pa.Table:
-    try:
-        with open(path, "rb") as file:
-            table = pa.parquet.read_table(file)
+    with reading(path, f"{path} is not a Parquet file, or a damaged one"), open(path, "rb") as file:
+        table = pa.parquet.read_table(file)
         return table.rename_columns(table.column_names)  # as they are; but in a damaged file they are not text
-    except (pa.ArrowException, UnicodeDecodeError):
-        raise StoreError(f"{path} is not a Parquet file, or a damaged one") from None
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or 'it is a damaged Parquet file'}") from None
 
 
 def read_texts(path: str | Path) -> pa.Table:

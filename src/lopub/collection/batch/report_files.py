@@ -15,6 +15,7 @@ from lopub.collection.batch.batch import ReportBatch
 from lopub.collection.batch.check import checked_batch
 from lopub.collection.batch.framed import batch_of_frames, frame_cuts, framed_bytes, from_frames, walk_frames
 from lopub.collection.origin import PLAIN, Origin
+from lopub.collection.reading import reading
 from lopub.contract.campaign import Campaign
 from lopub.contract.report import ID_BYTES
 from lopub.errors import CampaignError, DomainError, Reason, StoreError
@@ -184,10 +185,8 @@ def binary_array(strings: Packed) -> pa.Array:
 
 def _opened(path: Path) -> pa.parquet.ParquetFile:
     """buffer_size: of a row group of any size, little is held at once."""
-    try:
+    with reading(path, f"{path} is a damaged or cut-off Parquet file"):
         return pa.parquet.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
-        raise StoreError(f"{path} is a damaged or cut-off Parquet file") from None
 
 
 def fields_of(schema: pa.Schema) -> list[tuple[str, pa.DataType]]:
@@ -204,13 +203,10 @@ def _walk_parquet(path: Path, campaign: Campaign | None, block: int, within: Str
         groups = list(range(within.start, within.stop)) if within else None
         try:
             n_walked = 0
-            for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False):
-                n_walked += 1
-                yield replace(_from_arrow(rows, own), origin=origin if n_walked == 1 else Origin(origin.is_simulated))
-        except (pa.ArrowException, OSError) as error:
-            if isinstance(error, StoreError):
-                raise
-            raise StoreError(f"{path} is a damaged Parquet file") from None
+            with reading(path, f"{path} is a damaged Parquet file"):
+                for rows in file.iter_batches(batch_size=block, row_groups=groups, columns=_COLUMNS, use_threads=False):
+                    n_walked += 1
+                    yield replace(_from_arrow(rows, own), origin=origin if n_walked == 1 else Origin(origin.is_simulated))
         finally:
             pa.default_memory_pool().release_unused()  # what was read is let go, or held once more by now
         if not n_walked:

@@ -13,6 +13,7 @@ from lopub.collection.batch.report_files import fields_of
 from lopub.collection.counts.counts import Counts, Slots
 from lopub.collection.counts.forms import Key, Table, form_of
 from lopub.collection.origin import PLAIN, Origin
+from lopub.collection.reading import reading
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Clique
 from lopub.errors import CampaignError, LopubError, Reason, StoreError
@@ -86,16 +87,15 @@ def is_counts(path: str | Path) -> bool:
     """Whether a file holds counts rather than reports."""
     try:
         return _VERSION in (pa.parquet.read_schema(path).metadata or {})
+    except MemoryError:
+        raise
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return False
 
 
 def _read(path: Path) -> pa.Table:
-    try:
+    with reading(path, f"cannot read counts {path}: no such file, or a damaged one"):
         table = pa.parquet.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None)
-        raise StoreError(f"cannot read counts {path}: {reason or 'no such file, or a damaged one'}") from None
     version = (table.schema.metadata or {}).get(_VERSION)
     if version is None or fields_of(table.schema) != _FIELDS:
         raise StoreError(f"{path} is a Parquet file, but not one of counts")

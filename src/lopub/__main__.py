@@ -22,10 +22,11 @@ def main() -> NoReturn:
         code = _code(end)
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except MemoryError:
-        print("lopub: there is not enough memory for this", file=sys.stderr)
-    except Exception:
-        sys.excepthook(*sys.exc_info())
+    except Exception as error:
+        if _is_of_memory(error):
+            print("lopub: there is not enough memory for this", file=sys.stderr)
+        else:
+            sys.excepthook(*sys.exc_info())
     _leave(code)
 
 
@@ -48,6 +49,11 @@ def _run() -> int:
 
 def _stop(_number: int, _frame: FrameType | None) -> NoReturn:
     os._exit(INTERRUPTED)
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Whether there was none, also for a package that was to be loaded: an ImportError, with what the system's loader says."""
+    return isinstance(error, MemoryError) or "failed to map segment" in str(error)
 
 
 def _code(end: SystemExit) -> int:

@@ -99,6 +99,35 @@ def test_an_error_of_ours_still_shows_its_traceback():
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
 
 
+# ---- no memory
+
+KERNEL = """
+import resource, sys
+from lopub.laws.compiling import ROOM, compiled
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + ROOM * int(sys.argv[1]) // 100,) * 2)
+try:
+    compiled(lambda: 1)()
+except MemoryError:
+    print("no room")
+"""
+
+
+@pytest.mark.parametrize("percent", [10, 50, 99])
+def test_without_memory_for_the_compiler_a_command_does_not_hang(percent: int):
+    """OpenBLAS, which it loads, asked for memory for ever: with an address space of 820 MB `publish` did not end."""
+    command = [sys.executable, "-c", KERNEL, str(percent)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "no room\n")
+
+
+@pytest.mark.parametrize("error", ["MemoryError", "ImportError('libc.so: failed to map segment from shared object')"])
+def test_without_memory_there_is_a_sentence(error: str):
+    code = f"import lopub.cli\ndef run(own_process): raise {error}\nlopub.cli.run = run; from lopub.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "lopub: there is not enough memory for this\n")
+
+
 # ---- Ctrl-C
 
 

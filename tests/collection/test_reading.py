@@ -16,10 +16,9 @@ def test_no_memory_is_no_damage():
 
 
 def test_what_the_system_says_is_said(tmp_path: Path):
-    with pytest.raises(StoreError, match=r"^cannot read .*/nowhere: No such file or directory$"):
-        path = tmp_path / "nowhere"
-        with reading(path, "damaged"):
-            path.open()
+    path = tmp_path / "nowhere"
+    with pytest.raises(StoreError, match=r"^cannot read .*/nowhere: No such file or directory$"), reading(path, "damaged"):
+        path.open()
 
 
 @pytest.mark.parametrize("error", [pa.ArrowInvalid("?"), OSError("?"), UnicodeDecodeError("utf-8", b"", 0, 0, "?")])

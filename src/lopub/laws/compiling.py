@@ -12,6 +12,8 @@ arrays lie in memory. That takes three rules:
 - What is inlined lies in the file of its kernels: a change of that file is what makes numba compile them anew.
 """
 
+import mmap
+import sys
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
@@ -21,6 +23,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 REORDERED = frozenset({"contract", "reassoc", "nsz"})
 """Sums may be taken in any order, as BLAS takes them, to fill the processor's lanes; infinity stays what it is, and a division
 is not approximated."""
+
+
+ROOM = 320 * 2**20
+"""Bytes of address space that numba, and what it loads in turn, take up."""
 
 
 class Later:
@@ -71,6 +77,7 @@ def _intrinsic(describe: Callable[..., Any]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    _need_room()
     from numba import njit
 
     _make_parts(function)
@@ -78,6 +85,15 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
         return njit(cache=True, nogil=True, error_model="numpy", **options)(function)
     except RuntimeError:  # numba found no place for its cache
         return njit(nogil=True, error_model="numpy", **options)(function)
+
+
+def _need_room() -> None:
+    """MemoryError where numba cannot be loaded: a library that it loads, OpenBLAS, would ask for memory for ever."""
+    try:
+        if "numba" not in sys.modules:
+            mmap.mmap(-1, ROOM).close()
+    except OSError:
+        raise MemoryError from None
 
 
 def _make_parts(function: Callable[..., Any]) -> None:

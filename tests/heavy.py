@@ -243,6 +243,22 @@ def a_salt_of_a_million_letters() -> bytes:
 
 
 @heavy
+def a_long_salt_of_many_filters() -> bytes:
+    """Which is too much to hash; to find that out must not take as long."""
+    return campaign([integer(f"{i:x}", 1) for i in range(4000)], ONE, filters(65_536, 1, 1, salt="s" * 3_000_000))
+
+
+@heavy
+def a_salt_as_long_as_can_be_hashed() -> bytes:
+    return campaign([integer(f"{i:x}", 1) for i in range(5)], ONE, filters(65_536, 1, 1, salt="s" * 3_300_000))
+
+
+@heavy
+def a_long_salt_hashed_as_often_as_may_be() -> bytes:
+    return campaign([integer(f"{i:x}", 1) for i in range(1000)], ONE, filters(65_536, 1, 1, salt="s" * 16_000))
+
+
+@heavy
 def joint_filters_of_long_names_and_values() -> bytes:
     values = [f"{i}" + "é" * 990 for i in range(4)]
     fields = [categorical(f"{i}" + "é" * 990, values) for i in range(8)]

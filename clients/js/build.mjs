@@ -24,7 +24,7 @@ const banner = "/* lopub, Apache-2.0 */";
 
 /** Names of properties that only the client itself uses; with those that begin with an underscore, they are shortened. */
 const INTERNAL = [
-  "areFew", "below", "canDraw", "changes", "channel", "charge", "checkQuestionnaire", "derived", "differs", "distance", "draw", "few", "fits", "following", "isDistinct", "isNew", "isOrdered", "isPermanent", "isWhole",
+  "areFew", "below", "canDraw", "changes", "channel", "charge", "checkQuestionnaire", "derived", "differs", "distance", "draw", "few", "fits", "following", "isNew", "isOrdered", "isPermanent", "isWhole",
   "largestBlock", "lifetimeLoss", "longestReport", "lossOf", "lower", "maskBytes", "mostOf", "mostWidth", "noise", "own", "position", "prefix", "refresh", "refusal", "room", "row", "sizes", "spell", "start", "take", "weights", "widest",
 ];
 const LETTERS = [..."$_ZYXWVUTSRQPONMLKJIHGFEDCBAzqjxkvbywghfdmpculosiarnte"];

@@ -1,16 +1,15 @@
 // The codes of `bloom` (section 6): where the ones of every cell of a block are.
 
 import { UNIT } from "./budget";
+import { at, need } from "./canonical";
 import { Most } from "./limits";
 import { cellsOf, type Block } from "./mechanisms";
-import { joined, sum } from "./numbers";
+import { joined } from "./numbers";
 import { sha256, utf8 } from "./sha256";
 
 export interface Codes {
   /** How many bits a code has. */
   readonly width: number;
-  /** Whether no two cells have the same. */
-  readonly isDistinct?: boolean;
   /** The positions of a cell's ones. */
   row(cell: number): readonly number[];
   /** The largest number of bits in which two cells differ, or a bound where they are many; place: that differ in the block's attribute there, alone. */
@@ -18,40 +17,36 @@ export interface Codes {
 }
 
 /** A part after its length. */
-export function prefixed(part: string): Uint8Array {
+export function prefixed(part: string): number[] {
   const bytes = utf8(part), n = bytes.length;
-  return joined([[0, n >> 16, n >> 8, n], bytes]); // no file is so long that the first is not 0
+  return [0, n >> 16, n >> 8, n, ...bytes]; // no file is so long that the first is not 0; of the others, SHA-256 takes the last eight bits
 }
 
-/** Room for a counter. */
+/** A counter after its length. */
 const COUNTER = prefixed("\0\0\0\0");
 
-/** The distinct positions of one candidate, in the order in which they are found. bytes: what is hashed, a counter of four bytes at its end. */
-export function positions(bytes: Uint8Array<ArrayBuffer>, bits: number, hashes: number): number[] {
+/** The distinct positions of one candidate, in the order in which they are found. bytes: what is hashed after the head, a counter of four bytes at its end. */
+export function positions(bytes: number[], bits: number, hashes: number, head?: Uint8Array): number[] {
   const found: number[] = [];
-  for (let turn = 0; ; turn++) {
-    new DataView(bytes.buffer).setUint32(bytes.length - 4, turn);
-    for (const word of sha256(bytes)) if (word < UNIT - (UNIT % bits) && !found.includes(word % bits) && found.push(word % bits) === hashes) return found;
+  for (let turn = 1; ; turn++) {
+    for (const word of sha256(bytes, head)) if (word < UNIT - (UNIT % bits) && !found.includes(word % bits) && found.push(word % bits) === hashes) return found;
+    bytes.splice(-2, 2, turn >> 8, turn); // nothing takes 65,536 turns: the chance is below 2 ** -10000
   }
 }
-
-/** What is hashed first for every cell of a block, and what of its attribute there. */
-const headOf = (block: Block, salt: string): Uint8Array => joined(["lopub/bloom/1", salt, ...block.map(({ name }) => name)].map(prefixed));
-const textsOf = (block: Block): Uint8Array[][] => block.map((attribute) => attribute.texts.map(prefixed));
 
 /** Whether a code has a one here, while it is compared with others; 0 otherwise. */
 const isOne = new Uint8Array(Most.bits);
 
 export const sizeOf = (block: Block): number => Number(cellsOf(block));
 
-/** Derives the codes of a block, and lets go after every few of them, so that whoever waits for them can do something else. */
-export function* codesOf(block: Block, width: number, hashes: number, salt: string): Generator<void, Codes> {
-  const texts = textsOf(block), n = sizeOf(block), seen = new Set<string>(), head = headOf(block, salt), rows: number[][] = [], most = 2 * Math.min(hashes, width - hashes);
+/** Derives the codes of a block, no two of which may be the same, and lets go after every few of them, so that whoever waits for them can do something else; start: what is hashed first. */
+export function* codesOf(block: Block, width: number, hashes: number, start: Uint8Array): Generator<void, Codes> {
+  const head = joined([start, ...block.map(({ name }) => prefixed(name))]), texts = block.map(({ texts }) => texts.map(prefixed));
+  const n = sizeOf(block), rows: number[][] = [], most = 2 * Math.min(hashes, width - hashes);
   while (rows.length < n) {
-    const parts = [COUNTER];
-    for (let i = block.length, cell = rows.length; i--; cell = (cell / texts[i].length) | 0) parts.unshift(texts[i][cell % texts[i].length]);
-    rows.push(positions(joined([head, ...parts]), width, hashes).sort()); // in one order, whichever that is
-    seen.add(String(rows.at(-1)));
+    let bytes = COUNTER;
+    for (let i = block.length, cell = rows.length; i--; cell = (cell / texts[i].length) | 0) bytes = [...texts[i][cell % texts[i].length], ...bytes];
+    rows.push([...positions(bytes, width, hashes, head)].sort()); // in one order, whichever that is
     if (!(rows.length & 127)) yield;
   }
 
@@ -66,9 +61,11 @@ export function* codesOf(block: Block, width: number, hashes: number, salt: stri
     return found;
   }
 
+  at("codes");
+  need(new Set(rows.map((row) => String.fromCharCode(...row))).size === n);
   let all: number | undefined;
   const distance = (place?: number): number => (place === undefined ? (all ??= widest(1, n)) : widest(sizeOf(block.slice(place + 1)), sizeOf(block.slice(place))));
-  return { width, isDistinct: seen.size === n, row: (cell) => rows[cell], distance };
+  return { width, row: (cell) => rows[cell], distance };
 }
 
 /** What comes of work that lets go now and then. */
@@ -77,12 +74,3 @@ export function finished<T>(work: Generator<void, T>): T {
   while (!(step = work.next()).done);
   return step.value;
 }
-
-/** How many bytes are hashed for the first hashes of all cells of these blocks. */
-export const hashedBytes = (blocks: readonly Block[], salt: string): number =>
-  sum(
-    blocks.map((block) => {
-      const n = sizeOf(block);
-      return n * (headOf(block, salt).length + 8 + sum(block.map(({ texts, size }) => 4 + utf8(texts.join("")).length / size)));
-    }),
-  );

@@ -9,7 +9,7 @@ import type { Campaign } from "./campaign";
 import { ReportRejected, StoreError, ensure } from "./errors";
 import { ascending, range } from "./numbers";
 import { stream } from "./randomness";
-import { Report, framed, memorized, randomized, refreshed, remembered, unframed } from "./report";
+import { Report, drawn, framed, refreshed, remembered, unframed } from "./report";
 import type { Schedule } from "./schedule";
 
 export interface Kept {
@@ -64,7 +64,7 @@ export const begun = (kept: Kept, { repeat, terms: { schedule } }: Campaign): Ke
 export function withReport(campaign: Campaign, kept: Kept, candidates: readonly number[] | undefined, slot: number): Kept {
   const { repeat } = campaign, isPermanent = repeat?.isPermanent, answers = candidates ?? [];
   ensureKept((!repeat || kept.own?.has(slot)) && (candidates || (isPermanent && kept.start)));
-  const start = kept.start ?? (isPermanent ? memorized(campaign, answers, stream()) : new Uint8Array());
-  const report = isPermanent ? refreshed(campaign, start, slot, stream()) : randomized(campaign, answers, slot, stream());
+  const start = kept.start ?? (isPermanent ? drawn(campaign, answers, 0, stream(), true) : new Uint8Array());
+  const report = new Report(isPermanent ? refreshed(campaign, start, slot, stream()) : drawn(campaign, answers, slot, stream()), campaign);
   return { ...kept, start, reports: [...kept.reports, report].sort((a, b) => a.slot - b.slot) };
 }

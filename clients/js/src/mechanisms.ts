@@ -3,12 +3,13 @@
 
 import { BIG_UNIT, UNIT, bitLength, flipLoss, logUp, type Loss } from "./budget";
 import { ANY, isObject, mapOf, maybe, membersOf, named, need, type Json, type JsonObject } from "./canonical";
-import { codesOf, finished, hashedBytes, sizeOf, type Codes } from "./codes";
+import { codesOf, finished, prefixed, sizeOf, type Codes } from "./codes";
 import type { Reason } from "./errors";
 import { Most } from "./limits";
-import { largest, product, range, sum } from "./numbers";
+import { joined, largest, product, range, sum } from "./numbers";
 import type { Attribute } from "./questions";
 import type { Randomness } from "./randomness";
+import { utf8 } from "./sha256";
 
 export type Block = readonly Attribute[];
 /** Places of bits in a block. */
@@ -172,20 +173,20 @@ function noiseOf(value: Json, isUnits: boolean): Noise {
 export function mechanismOf(value: Json): Mechanism {
   const { name, variant } = Object(value), [make, own, largestBlock, mayKeep] = named(MECHANISMS, String([name, variant])), isUnits = make === flipped, key = isUnits ? "change_units" : "odds";
   const members = membersOf(value, { name: "", [key]: ANY, ...own }, mayKeep && { permanent: ANY }) as unknown as JsonObject & { readonly hashes: number; readonly salt: string };
-  const { hashes, salt, bits } = members, lengths = isObject(bits) ? bits : undefined, known = new Map<string, Codes>();
-  const noise = noiseOf(members[key], isUnits), lower = maybe(members.permanent, (value) => noiseOf(value, isUnits)), isCoded = !!hashes;
+  const { hashes, salt, bits } = members, lengths = isObject(bits) ? bits : undefined, known = new Map<string, Codes>(), start = joined(["lopub/bloom/1", salt].map(prefixed));
+  const noise = noiseOf(members[key], isUnits), lower = maybe(members.permanent, (value) => noiseOf(value, isUnits));
   const widthOf = (block?: Block): number => (lengths ? lengths[block![0].name] : bits) as number;
   need(bits === undefined || (hashes > 0 && hashes <= Most.hashes && Object.values(lengths ?? { bits }).every((m) => typeof m === "number" && m > 1 && m <= Most.bits && hashes <= m)));
   function* derived(block: Block): Generator<void, Codes | undefined> {
     const key = block.map(({ name }) => name).join("\0");
-    if (isCoded && !known.has(key)) known.set(key, yield* codesOf(block, widthOf(block), hashes, salt));
+    if (hashes && !known.has(key)) known.set(key, yield* codesOf(block, widthOf(block), hashes, start));
     return known.get(key);
   }
   return {
     noise,
     lower,
     largestBlock,
-    differs: isCoded || (make === direct && !!lower), // two layers hide more, the more cells there are
+    differs: !!hashes || (make === direct && !!lower), // two layers hide more, the more cells there are
     derived,
     channel(block, nBlocks, isBelow) {
       const below = lower?.get(nBlocks), [upper, under] = isBelow ? [below!] : [noise.get(nBlocks)!, below];
@@ -193,12 +194,14 @@ export function mechanismOf(value: Json): Mechanism {
     },
     mostWidth(cells, block) {
       const { width, widest } = make(cells, largest([...noise.values()]));
-      return isCoded ? widthOf(block) : (noise.size > 1 && widest) || width;
+      return hashes ? widthOf(block) : (noise.size > 1 && widest) || width;
     },
     fits: (attributes, jointly) => !lengths || (!jointly && Object.keys(lengths).length === attributes.length && attributes.every(({ name }) => Object.hasOwn(lengths, name))),
     areFew: (blocks) =>
-      isCoded
-        ? sum(blocks.map(sizeOf)) * hashes <= Most.positions && hashedBytes(blocks, salt) <= Most.hashedBytes
+      hashes
+        ? sum(blocks.map(sizeOf)) * hashes <= Most.positions &&
+          // for the first hashes of all cells: the start, a counter, names and texts, each after its length
+          sum(blocks.map((block) => sizeOf(block) * (start.length + 8 + sum(block.map(({ name, texts, size }) => 8 + utf8(name).length + utf8(texts.join("")).length / size))))) <= Most.hashedBytes
         : noise.size * new Set(blocks.map(cellsOf)).size <= Most.laws,
   };
 }

@@ -86,31 +86,25 @@ function headed(campaign: Campaign, slot: number, id: ArrayLike<number>, rest: U
   return bytes;
 }
 
-/** A new report: its id, then the view, then each block, drawn in this order from one stream; isBelow: a permanent answer, which has no id. */
-function drawn(campaign: Campaign, candidates: readonly number[], slot: number, randomness: Randomness, isBelow?: boolean): Uint8Array {
+/** The bytes of a new report: its id, then the view, then each block, drawn in this order from one stream; isBelow: a permanent answer, which has no id, and no header. */
+export function drawn(campaign: Campaign, candidates: readonly number[], slot: number, randomness: Randomness, isBelow?: boolean): Uint8Array {
   const id = isBelow ? [] : randomness.take(16), view = campaign.view.draw(randomness), channels = campaign.channels(view, isBelow), { domain: { sizes }, maskBytes, jointly } = campaign;
   const bytes = headed(campaign, slot, id, new Uint8Array(maskBytes + ((widthOf(channels) + 7) >> 3)));
   if (maskBytes) turnOver(bytes, 8 * Bytes.header, view);
   const whole = view.reduce((cell, i) => cell * BigInt(sizes[i]) + BigInt(candidates[i]), 0n); // domain order, the last attribute fastest
   each(bytes, campaign, channels, (channel, _, i) => channel.draw(jointly ? whole : BigInt(candidates[view[i]]), randomness));
-  return bytes;
+  return bytes.slice(isBelow ? Bytes.header : 0);
 }
-
-export const randomized = (campaign: Campaign, candidates: readonly number[], slot: number, randomness: Randomness): Report =>
-  new Report(drawn(campaign, candidates, slot, randomness), campaign);
-
-/** A permanent answer: the view and its blocks' permanent outputs, drawn in this order from one stream. */
-export const memorized = (campaign: Campaign, candidates: readonly number[], randomness: Randomness): Uint8Array => drawn(campaign, candidates, 0, randomness, true).slice(Bytes.header);
 
 /** A permanent answer as a report without an id, and checked as strictly. */
 export const remembered = (campaign: Campaign, kept: Uint8Array, slot: number): Report => Report.fromBytes(headed(campaign, slot, [], kept), campaign);
 
-/** A report over a permanent answer: its id, then the fresh noise of each block, drawn in this order from one stream. */
-export function refreshed(campaign: Campaign, kept: Uint8Array, slot: number, randomness: Randomness): Report {
+/** The bytes of a report over a permanent answer: its id, then the fresh noise of each block, drawn in this order from one stream. */
+export function refreshed(campaign: Campaign, kept: Uint8Array, slot: number, randomness: Randomness): Uint8Array {
   const bytes = remembered(campaign, kept, slot).toBytes();
   bytes.set(randomness.take(16), 9);
   each(bytes, campaign, campaign.channels(viewIn(bytes, campaign)), (channel, ones) => channel.refresh!(ones, randomness));
-  return new Report(bytes, campaign);
+  return bytes;
 }
 
 export const base64url = (bytes: Uint8Array): string =>

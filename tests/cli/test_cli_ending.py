@@ -253,3 +253,31 @@ def test_output_that_cannot_be_written_is_one_sentence(folder: Path):
     command = f"{sys.executable} -m lopub --version > /dev/full"
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
     assert "cannot write to standard output: No space left on device" in refused(done)
+
+
+# ---- terminals that know few signs, and none to read from
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp850"])
+def test_a_terminal_without_a_sign_is_shown_its_number(folder: Path, encoding: str, monkeypatch: pytest.MonkeyPatch):
+    """It was a traceback, after the file had been written."""
+    monkeypatch.setenv("PYTHONIOENCODING", encoding)
+    for command in (["campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4"], ["campaign", "show", "c.json"]):
+        run = started(folder, *command)
+        said, complaint = run.communicate()
+        assert run.returncode == 0 and "\\u2026" in said and "Traceback" not in complaint
+
+
+def test_json_is_json_on_any_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    (folder / "draft.json").write_text(json.dumps({**DRAFT, "title": "Größe"}))
+    said, _ = started(folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4", "--json").communicate()
+    shown, _ = started(folder, "campaign", "show", "c.json", "--json").communicate()
+    assert json.loads(said)["campaign"] == json.loads(shown)["campaign"] and "Gr\\u00f6\\u00dfe" in shown
+
+
+def test_a_closed_standard_input_is_an_empty_one(folder: Path):
+    started(folder, "campaign", "make", "draft.json", "-o", "c.json", "--epsilon", "4").communicate()
+    shell = f"{sys.executable} -m lopub encode c.json - -o out.parquet <&-"
+    done = subprocess.run(["bash", "-c", shell], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "Traceback" not in done.stderr and done.stderr.count("\n") == 1

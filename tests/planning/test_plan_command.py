@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from lopub import Campaign, Population, plan
 from lopub.cli import app
 from lopub.contract.domain import Categorical, Domain
-from lopub.errors import DomainError, TooFewReports
+from lopub.errors import DomainError, LopubError, TooFewReports
 from lopub.forecast.draft import draft_from_file
 from lopub.forecast.outlook import outlook_of
 from lopub.planning import advice, epsilon_needed
@@ -131,3 +131,18 @@ def test_leaving_a_question_out_is_compared_with_the_same_questions():
     others = [error for pair, error in zip(found.pairs, found.best.forecast.pair_errors, strict=True) if 0 not in pair]
     for one in dropped:
         assert f"of the other questions from {sum(others) / len(others):.3f} to" in one.text
+
+
+def test_a_plan_that_is_refused_writes_nothing(draft: Path, tmp_path: Path):
+    """Its campaign was there, and half of the plan printed, before half the epsilon was found to be too little."""
+    fields = [{"name": name, "type": "boolean"} for name in "abc"]
+    draft.write_text(json.dumps({"name": "three", "schema": {"fields": fields}}))
+    for words in ([], ["--json"]):
+        result = run("plan", draft, "--people", 1000, "--epsilon", "1e-9", "-o", tmp_path / "campaign.json", *words)
+        assert isinstance(result.exception, LopubError) and not (tmp_path / "campaign.json").exists()
+
+
+def test_a_tiny_epsilon_is_shown_as_it_is(draft: Path, tmp_path: Path):
+    """It was shown as 0.001, with a note that two layers of noise were the reason."""
+    said = run("campaign", "make", draft, "-o", tmp_path / "campaign.json", "--epsilon", "0.0004")
+    assert said.exit_code == 0 and "0.000400 in total" in words_of(said.output) and "asked for" not in said.output

@@ -3,8 +3,10 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -242,3 +244,12 @@ def test_a_demo_says_where_it_starts_that_nothing_of_it_stays(tmp_path: Path):
         assert "when it stops, everything in it is deleted" in page and "lopub serve --database sqlite:///lopub.db" in page
         demo.terminate()
     assert not list(tmp_path.glob("lopub-demo-*"))  # as it said
+
+
+def test_told_twice_to_stop_it_stops_as_if_told_once(tmp_path: Path):
+    """People press Ctrl-C again. What was being finished was cut then, and a traceback was in the log."""
+    collector = start_collector(f"sqlite:///{tmp_path / 'lopub.db'}", "--console", "127.0.0.1:0")
+    collector.process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    assert collector.stop(signal.SIGINT) == 0
+    assert not [line for line in collector.errors if '"error"' in line or "Traceback" in line]

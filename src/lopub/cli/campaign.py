@@ -38,7 +38,7 @@ from lopub.cli.question_table import fields_of
 from lopub.collection.catalogue import read_domain_file
 from lopub.collection.dataset import Dataset
 from lopub.collection.infer import MOST_INFERRED, N_BINS, Order, infer_domain
-from lopub.contract.budget import decimal_up, float_up, sampled_up, share_decimal
+from lopub.contract.budget import float_up, sampled_up, share_decimal, thousandths_up
 from lopub.contract.campaign import Campaign
 from lopub.contract.domain import Domain
 from lopub.contract.terms import Terms
@@ -359,7 +359,7 @@ def summary_of(campaign: Campaign, people: int | None = None, *, chosen: bool = 
         "campaign": f"{campaign.terms.name}  {campaign.id[:16]}…",
         "mechanism": campaign.mechanism.name,
         "view": f"{campaign.view}, randomized {how}",
-        "epsilon": f"{decimal_up(campaign.loss, 3)} in total, for everything that one report says",
+        "epsilon": f"{thousandths_up(campaign.loss)} in total, for everything that one report says",
         **({"in all rounds": in_all} if (in_all := lifetime_in_words(campaign)) else {}),
         "expected": expected_error(campaign, people, chosen=chosen),
         "report": f"at most {campaign.longest_report:,} bytes",

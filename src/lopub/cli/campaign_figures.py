@@ -39,7 +39,8 @@ def expected_error(campaign: Campaign, people: int | None, *, chosen: bool) -> s
 
 def below_wish(campaign: Campaign, request: CampaignRequest) -> list[str]:
     """That a report has more noise than was asked for, where the difference matters."""
-    if request.epsilon is None or campaign.loss > request.budget * NEAR:
+    has_two_layers = campaign.mechanism.permanent is not None
+    if request.epsilon is None or not has_two_layers or campaign.loss > request.budget * NEAR:
         return []
     return [
         f"note: one report has epsilon {decimal_up(campaign.loss, 3)}, not the {request.budget:f} that was asked for: two layers"

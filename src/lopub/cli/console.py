@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 import time
 import unicodedata
@@ -85,8 +86,11 @@ class _Outlet(io.FileIO):
 
 
 def survive_closed_pipes() -> None:
-    """`lopub … | head` is no mistake: the command goes on, writes the files that it was asked for, and ends as it would have."""
+    """`lopub … | head` is no mistake: the command goes on, writes the files that it was asked for, and ends as it would have. Nor
+    is a terminal that does not know a sign, which is then shown by its number, or a standard input that was closed."""
     sys.stdout, sys.stderr = _surviving(sys.stdout), _surviving(sys.stderr)
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115 - for as long as the process lives
 
 
 def _surviving(stream: TextIO) -> TextIO:
@@ -101,7 +105,7 @@ def _surviving(stream: TextIO) -> TextIO:
     return io.TextIOWrapper(
         io.BufferedWriter(_Outlet(descriptor, "wb", closefd=False)),
         encoding=stream.encoding,
-        errors=stream.errors,
+        errors="backslashreplace",
         line_buffering=stream.line_buffering,
         write_through=stream.write_through,
     )
@@ -124,8 +128,12 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 def print_json(document: Mapping[str, object]) -> None:
     """One JSON document on standard output, where nothing else may stand then; signs that are not plain are escaped."""
-    text = json.dumps(document, ensure_ascii=False, indent=2)
+    text = json.dumps(document, ensure_ascii=not _takes_all_signs(sys.stdout), indent=2)
     print("".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text))
+
+
+def _takes_all_signs(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().startswith("utf")
 
 
 def say(text: str) -> None:

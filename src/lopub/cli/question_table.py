@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from lopub.cli.console import table
-from lopub.contract.budget import decimal_up
+from lopub.contract.budget import thousandths_up
 from lopub.contract.domain import TickList
 from lopub.contract.wording import Wording
 
@@ -16,7 +16,7 @@ def fields_of(wording: Wording) -> Table:
     for question in wording.campaign.domain.questions:
         first = question.options[0] if isinstance(question, TickList) else question
         losses = [wording.campaign.loss_of(first.name), wording.campaign.lifetime_loss_of(first.name)][: 1 + len(in_all)]
-        epsilons = [decimal_up(loss, 3) for loss in losses]
+        epsilons = [thousandths_up(loss) for loss in losses]
         size = f"{len(question.values)} x {first.size}" if isinstance(question, TickList) else str(first.size)
         values = values_in_short(tuple(wording.label(question, text) for text in question.texts))
         condition = f"\nonly if {question.only_if}" if question.only_if is not None else ""

@@ -90,6 +90,15 @@ def decimal_up(value: Decimal, places: int = 6) -> str:
     return str(_UP.quantize(value, Decimal((0, (1,), -places))))
 
 
+def thousandths_up(value: Decimal) -> str:
+    """The value with three decimals, rounded up; below a thousandth with three digits, or it would look like another.
+
+    >>> thousandths_up(Decimal("8.7888984001")), thousandths_up(Decimal("0.00039999"))
+    ('8.789', '0.000400')
+    """
+    return f"{Decimal(decimal_up(value, 3 if value >= Decimal('0.001') else 2 - value.adjusted())):f}"
+
+
 def epsilon_warning(epsilon: Decimal | float, of: str = "one report") -> str:
     """One plain sentence about an epsilon that protects on paper only; empty where none is due.
 

@@ -56,10 +56,12 @@ class Server(uvicorn.Server):
             await asyncio.gather(self._serve(sockets), *(server._serve([bound]) for server, bound in self._beside))
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop, with all others."""
-        super().handle_exit(sig, frame)
-        for server, _ in self._beside:
-            server.handle_exit(sig, frame)
+        """Stop, with all others. Told so again, it goes on stopping, for STOP_SECONDS at most: uvicorn would cut what is being
+        finished, and log that as an error."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
+            for server, _ in self._beside:
+                server.handle_exit(sig, frame)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

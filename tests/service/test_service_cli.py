@@ -253,3 +253,21 @@ def test_told_twice_to_stop_it_stops_as_if_told_once(tmp_path: Path):
     time.sleep(0.05)
     assert collector.stop(signal.SIGINT) == 0
     assert not [line for line in collector.errors if '"error"' in line or "Traceback" in line]
+
+
+@pytest.mark.parametrize(
+    "command", ["restore broken --database sqlite:///new.db", "import campaign.json broken --database sqlite:///new.db"]
+)
+def test_a_refused_command_leaves_no_database(tmp_path: Path, command: str):
+    make_campaign(people.DOMAIN, Terms(name="people"), CampaignRequest(epsilon=4)).save(tmp_path / "campaign.json")
+    (tmp_path / "broken").write_bytes(b"no backup, and no reports")
+    before = sorted(tmp_path.iterdir())
+    commands.refused(commands.lopub(*command.split(), cwd=tmp_path))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_refused_command_leaves_a_database_that_was_there(tmp_path: Path):
+    store_at(f"sqlite:///{tmp_path / 'old.db'}").close()
+    (tmp_path / "broken").write_bytes(b"no backup")
+    commands.refused(commands.lopub("restore", "broken", "--database", "sqlite:///old.db", cwd=tmp_path))
+    assert (tmp_path / "old.db").stat().st_size

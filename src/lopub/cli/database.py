@@ -1,11 +1,11 @@
 """What the commands on a collector's database share."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from lopub.errors import StoreError
+from lopub.errors import LopubError, StoreError
 
 if TYPE_CHECKING:
     from lopub.service.store import ReportStore
@@ -23,14 +23,21 @@ def refuse_without_service() -> None:
 
 @contextmanager
 def opened(address: str, *, create: bool = False, alone: bool = False) -> "Iterator[ReportStore]":
-    """The store at an address. create: make the file if there is none. alone: refused while a collector uses the file."""
+    """The store at an address. create: make the file if there is none; it goes again if the command is refused. alone: refused
+    while a collector uses the file."""
     refuse_without_service()
-    from lopub.service.database import store_at  # loads SQLAlchemy, which most commands do not need
+    from lopub.service.campaigns import all_campaigns  # loads SQLAlchemy, which most commands do not need
+    from lopub.service.database import store_at
 
     store = store_at(address, create=create)
     try:
         if alone:
             store.hold()
         yield store
+    except LopubError:
+        with suppress(LopubError):  # the database itself may be what is wrong
+            if create and not all_campaigns(store):
+                store.close_unused()
+        raise
     finally:
         store.close()

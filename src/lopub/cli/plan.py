@@ -154,9 +154,9 @@ def plan(
         in_rounds = options_of(campaign, people=people, population=crowd)
         drawn: dict[str, Any] = {"seed": seed, "progress": told, "people": people, "in_rounds": in_rounds}
         page = plan_page(found, advised, **drawn) if html is not None else b""
+    document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
+    write_files(campaign, output, page, html, force=force)  # once nothing more can be refused
     if as_json:
-        document = described(found, advised, campaign) | described_rounds(in_rounds, campaign, people, reports)
-        write_files(campaign, output, page, html, force=force)
         print_json(document | {"campaign": campaign.id, "output": None if output is None else str(output)})
     else:
         say_rounds(terms, people)
@@ -165,7 +165,6 @@ def plan(
         if output is None:
             is_plain = goal == "pairs" and not (table_file or margin or weights) and dependence == "usual" and n_tried <= 1
             say(next_step(campaign_file, found, people, plain=is_plain and not is_finished(campaign_file)))
-        write_files(campaign, output, page, html, force=force)
     tell_end(campaign, [] if as_json else files, output, people)
 
 

@@ -35,6 +35,7 @@ class SqliteStore(ReportStore):
     def __init__(self, path: Path, *, create: bool = True) -> None:
         self._path = path
         self._held: int | None = None
+        self._is_new = create and _made(path)
         _check(path, create=create)
         address = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "rw", "uri": "true"})
         self._writing = _engine(address, writes=True)
@@ -78,6 +79,14 @@ class SqliteStore(ReportStore):
             os.close(self._held)
             self._held = None
 
+    def close_unused(self) -> None:
+        """Take the file away, too, where this store made it and nobody else can have come to use it meanwhile."""
+        self._dispose()
+        if self._is_new and self._held is not None:
+            for end in ("-wal", "-shm", ".lock", ""):
+                Path(f"{self._path}{end}").unlink(missing_ok=True)
+        self.close()
+
     def _insert(self, connection: Connection, rows: Sequence[StoredReport]) -> Accepted:
         statement = "INSERT INTO reports (campaign, hash, slot, content) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         alike: dict[Any, list[StoredReport]] = {}
@@ -115,6 +124,15 @@ _WRONG = {
     sqlite3.SQLITE_READONLY: "can only be read; change the permissions of the file and of its directory",
     sqlite3.SQLITE_PERM: "may not be opened by this user; change the permissions of the file and of its directory",
 }
+
+
+def _made(path: Path) -> bool:
+    """Make an empty file, which only its owner can read, where there is none; whether that was so."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    except OSError:
+        return False  # why, will be told
+    return True
 
 
 def _check(path: Path, *, create: bool) -> None:

@@ -186,6 +186,10 @@ class ReportStore(ABC):
         """Close all connections."""
         self._engine.dispose()
 
+    def close_unused(self) -> None:
+        """The same for a store in which nothing was kept after all."""
+        self.close()
+
     # ---- reports
 
     def write(self, group: Sequence[Submission]) -> Written:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from commands import done, in_a_process, lopub
 
+import people
 from lopub.cli.next_steps import PLAN
 from lopub.contract.budget import SUGGESTED_EPSILON
 from lopub.forecast.draft_template import template
@@ -16,7 +17,7 @@ STAGES = {
     "demo/publication/manifest.json": "lopub query demo/publication",
     "draft.json": "lopub draft check draft.json",
     "campaign.json": "lopub collect open campaign.json",
-    "lopub.db": "lopub publish campaign.json sqlite:///lopub.db -o publication",
+    "lopub.db": "lopub serve --database sqlite:///lopub.db",
     "reports.parquet": "lopub publish campaign.json reports.parquet -o publication",
     "publication/manifest.json": "lopub query publication",
 }
@@ -30,6 +31,15 @@ def test_lopub_alone_shows_three_steps_that_follow_from_what_is_there(stage: str
     shown = done(lopub(cwd=tmp_path)).stdout.splitlines()
     steps = [line.strip() for line in shown if line.startswith("  lopub ")]
     assert len(steps) == 3 and steps[0].startswith(STAGES[stage])
+
+
+def test_a_database_with_reports_is_published(tmp_path: Path):
+    """Without any, publish, query and count were suggested, and all three refused."""
+    people.campaign().save(tmp_path / "campaign.json")
+    (tmp_path / "people.csv").write_text("smoker,colour\ntrue,red\n")
+    done(lopub("encode", "campaign.json", "people.csv", "-o", "one.parquet", cwd=tmp_path))
+    done(lopub("import", "campaign.json", "one.parquet", "--database", "sqlite:///lopub.db", cwd=tmp_path))
+    assert "lopub publish campaign.json sqlite:///lopub.db" in done(lopub(cwd=tmp_path)).stdout
 
 
 def test_a_shell_completes_commands_and_options():

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from lopub.inference import Study
 from lopub.release.margins import Margins
 from lopub.release.numbers import QUANTILES, Statistic, as_asked, drawn, shown_form, statistics_of
 from lopub.release.render.report_page import report_html
-from lopub.release.summary import independent_pairs, warnings_of
+from lopub.release.summary import _half_width, independent_pairs, warnings_of
 
 HEIGHT = Binned(name="height", edges=("1", "1.5", "2", "4"), missing=True)
 AGE = IntegerRange(name="age", minimum=20, maximum=24)
@@ -368,3 +369,9 @@ def test_a_margin_file_that_does_not_fit_is_refused(text: str, words: str, tmp_p
     (tmp_path / "margin.csv").write_text(text)
     with pytest.raises(DomainError, match=words):
         JointDistribution.load(tmp_path / "margin.csv", DOMAIN)
+
+
+def test_no_share_is_said_to_be_off_by_more_than_all():
+    """Four reports were enough for "to within 221.7 percentage points"."""
+    few = SimpleNamespace(standard_errors=np.array([0.01, 1.1]))
+    assert _half_width([few], np.max) == 1 and 0.01 < _half_width([few], np.min) < 0.03

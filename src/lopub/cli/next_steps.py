@@ -1,7 +1,10 @@
 """What `lopub` without arguments shows: the three commands that are most likely to come next, by what lies in this directory."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
 from lopub.contract.budget import SUGGESTED_EPSILON
 
@@ -15,6 +18,11 @@ ASK: Steps = (
 COLLECT: Steps = (
     ("lopub collect open campaign.json --database sqlite:///lopub.db", "take reports for this campaign"),
     ("lopub serve --database sqlite:///lopub.db", "the collector, the page on which people take part, and the console"),
+    ("lopub encode campaign.json people.csv -o reports.parquet", "in experiments: one simulated client per record"),
+)
+SERVE: Steps = (
+    ("lopub serve --database sqlite:///lopub.db", "the collector, the page on which people take part, and the console"),
+    ("lopub collect list --database sqlite:///lopub.db", "which campaigns are open, and how many reports they have"),
     ("lopub encode campaign.json people.csv -o reports.parquet", "in experiments: one simulated client per record"),
 )
 PLAN: Steps = (
@@ -42,7 +50,7 @@ def next_steps(folder: Path) -> Steps:
     stages: tuple[tuple[str, Callable[[Path], Steps]], ...] = (
         ("publication/manifest.json", lambda _: ASK),
         ("reports.parquet", _publish),
-        ("lopub.db", _publish),
+        ("lopub.db", lambda database: _publish(database) if _has_reports(database) else SERVE),
         ("campaign.json", lambda _: COLLECT),
         ("draft.json", lambda _: PLAN),
         ("demo/publication/manifest.json", lambda _: SHOWN),
@@ -53,6 +61,14 @@ def next_steps(folder: Path) -> Steps:
 def opening_step(campaign_file: Path, people: int) -> str:
     """How a campaign that was planned for so many people is opened: its file, which all people get, does not say how many."""
     return f"next: lopub collect open {campaign_file} --people {people}, so that the console knows the goal"
+
+
+def _has_reports(database: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(database))}?mode=rw", uri=True)) as connection:
+            return connection.execute("SELECT 1 FROM reports LIMIT 1").fetchone() is not None
+    except sqlite3.Error:
+        return False
 
 
 def _publish(source: Path) -> Steps:

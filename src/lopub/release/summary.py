@@ -190,10 +190,10 @@ def support(publication: Publication) -> dict[str, Any]:
 
 
 def _half_width(marginals: Sequence[JointDistribution], chosen: Callable[[Probabilities], np.floating[Any]]) -> float | None:
-    """Of the 95 % intervals of shares, the one that is chosen; None where there are none."""
+    """Of the 95 % intervals of shares, the one that is chosen, and 1 at most, as shares are; None where there are none."""
     errors = [joint.standard_errors.reshape(-1) for joint in marginals if joint.standard_errors is not None]
     known = np.concatenate(errors)[~np.isnan(np.concatenate(errors))] if errors else np.zeros(0)
-    return float(INTERVAL * chosen(known)) if known.size else None
+    return min(float(INTERVAL * chosen(known)), 1.0) if known.size else None
 
 
 def why_without_strength(publication: Publication, pair: Pair) -> str:

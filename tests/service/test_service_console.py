@@ -55,7 +55,7 @@ HOSTILE = {
             {"name": SCRIPT, "type": "string", "question": {"en": SCRIPT, "de": SCRIPT}, "title": SCRIPT,
              "categories": [{"value": SCRIPT, "label": {"en": f"'{SCRIPT}", "de": SCRIPT}}, "b"],
              "other": {"en": SCRIPT, "de": SCRIPT}},
-            {"name": "c", "type": "boolean", "question": f"{{{{ 7 * 7 }}}}{SCRIPT}"},
+            {"name": "c", "type": "boolean", "question": f"{{{{ 7777 * 7777 }}}}{SCRIPT}"},
             {"name": f"d{SCRIPT}", "type": "list", "question": {"en": f"<img src=x onerror=alert(1)>{SCRIPT}", "de": SCRIPT},
              "categories": [{"value": f"x{SCRIPT}", "label": {"en": SCRIPT, "de": f"{SCRIPT}de"}}, f"-{SCRIPT}"],
              "none": f"-{SCRIPT}", "onlyIf": {"field": SCRIPT, "equals": SCRIPT}},
@@ -337,7 +337,7 @@ def test_a_script_in_any_text_of_a_draft_stays_a_text(console: Console):
                 re.findall(r'<script (?:defer |type="module" )*src="/console/(?:static|contribute)/', page)
             )
             assert "<img src=x" not in page
-            assert "49<" not in page and "49&lt;" not in page
+            assert str(7777 * 7777) not in page
 
 
 def test_a_slider_of_people_and_the_field_beside_it_move_each_other(console: Console):

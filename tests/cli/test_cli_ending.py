@@ -187,7 +187,7 @@ def test_pressed_again_it_does_not_wait(tmp_path: Path):
 
 @pytest.mark.parametrize("tenths", range(20, 100, 2) if FULL else (25, 35, 45))
 def test_an_interrupt_of_the_compiler_is_no_error_of_its(folder: Path, tenths: int, monkeypatch: pytest.MonkeyPatch):
-    """Where no kernel was kept yet, one of eight interrupts came back as the compiler's own error."""
+    """Where no kernel was kept yet, one of ten interrupts came back as the compiler's own error."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(folder / "kernels"))
     run = started(folder, "demo", "--output", "demo")
     while not loaded(run.pid):

@@ -267,37 +267,34 @@ def test_what_comes_within_a_head_is_part_of_it(tmp_path: Path):
     assert statuses == [503, 200, 404]
 
 
-def test_a_late_request_is_not_the_fault_of_the_one_before_it(tmp_path: Path):
-    """Forbids to answer an earlier request with what is said of a later one: the earlier one is stored by then."""
-    bodies = load.bodies_of(load.population(CAMPAIGN, 2, seed=14), 1)
-    database = f"sqlite:///{tmp_path}/lopub.db"
+@contextmanager
+def waiting_for_a_commit(folder: Path, **environment: str) -> Iterator[tuple[Running, socket.socket]]:
+    """A collector whose store is held by somebody, and a connection whose report waits for it."""
+    first, second = load.bodies_of(load.population(CAMPAIGN, 2, seed=14), 1)
+    database = f"sqlite:///{folder}/lopub.db"
     load.opened(database, CAMPAIGN)
-    with running_collector(database, environment={"LOPUB_RECEIVE_SECONDS": "1"}) as collector:
-        load.uploaded(collector.port, CAMPAIGN, bodies[:1])
-        held = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
+    with running_collector(database, environment=environment) as collector:
+        load.uploaded(collector.port, CAMPAIGN, [first])
+        held = sqlite3.connect(folder / "lopub.db", isolation_level=None)
         held.execute("BEGIN IMMEDIATE")
         with socket.create_connection(("127.0.0.1", collector.port)) as connection:
-            connection.sendall(load.request_of(CAMPAIGN, bodies[1]))
-            time.sleep(0.2)
-            connection.sendall(b"GET /health HT")
-            assert all_from(connection, 10) == b""
+            connection.sendall(load.request_of(CAMPAIGN, second))
+            time.sleep(0.3)
+            yield collector, connection
         held.execute("ROLLBACK")
+
+
+def test_a_late_request_is_not_the_fault_of_the_one_before_it(tmp_path: Path):
+    """Forbids to answer an earlier request with what is said of a later one: the earlier one is stored by then."""
+    with waiting_for_a_commit(tmp_path, LOPUB_RECEIVE_SECONDS="1") as (_, connection):
+        connection.sendall(b"GET /health HT")
+        assert all_from(connection, 10) == b""
 
 
 def test_who_still_waits_when_the_collector_stops_is_told_to_come_again(tmp_path: Path):
-    bodies = load.bodies_of(load.population(CAMPAIGN, 2, seed=15), 1)
-    database = f"sqlite:///{tmp_path}/lopub.db"
-    load.opened(database, CAMPAIGN)
-    with running_collector(database) as collector:
-        load.uploaded(collector.port, CAMPAIGN, bodies[:1])
-        held = sqlite3.connect(tmp_path / "lopub.db", isolation_level=None)
-        held.execute("BEGIN IMMEDIATE")
-        with socket.create_connection(("127.0.0.1", collector.port)) as connection:
-            connection.sendall(load.request_of(CAMPAIGN, bodies[1]))
-            time.sleep(0.3)
-            collector.process.send_signal(signal.SIGTERM)
-            assert all_from(connection, 10).startswith(b"HTTP/1.1 503 ")
-        held.execute("ROLLBACK")
+    with waiting_for_a_commit(tmp_path) as (collector, connection):
+        collector.process.send_signal(signal.SIGTERM)
+        assert all_from(connection, 10).startswith(b"HTTP/1.1 503 ")
 
 
 def test_a_page_of_another_origin_can_read_when_to_come_again(tmp_path: Path):

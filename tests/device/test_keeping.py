@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Context, Decimal
 from pathlib import Path
@@ -232,6 +233,20 @@ def test_threads_that_open_a_store_for_the_first_time_agree_on_its_salt(tmp_path
         made = list(pool.map(encode, range(n_clients)))
     again = [Client(CAMPAIGN, store=FileStore(tmp_path / "store"), respondent=str(i)).encode(OTHER) for i in range(n_clients)]
     assert [report.to_bytes() for report in again] == made
+
+
+def test_a_store_that_another_thread_makes_meanwhile_is_not_called_damaged(tmp_path, monkeypatch):
+    """A look for the salt, then for files that need one, finds the second and not the first if both were made in between."""
+    iterdir = Path.iterdir
+
+    def made_meanwhile(path: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "iterdir", iterdir)
+        Client(CAMPAIGN, store=FileStore(tmp_path), respondent="other").encode(RECORD)
+        return iterdir(path)
+
+    monkeypatch.setattr(Path, "iterdir", made_meanwhile)
+    assert FileStore(tmp_path).spent("self").epsilon == 0
+    assert (tmp_path / "salt").exists(), "the other thread's store was not made in between"
 
 
 @pytest.mark.parametrize("links", [True, False])

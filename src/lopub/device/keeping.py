@@ -255,15 +255,22 @@ class FileStore:
 
     def _salt(self) -> bytes:
         """Empty where there is none yet."""
-        try:
-            salt = (self._directory / "salt").read_bytes()
-        except FileNotFoundError:
-            if not self._directory.exists() or not any(self._needs_salt(path.name) for path in self._directory.iterdir()):
-                return b""
-            salt = b""
-        if len(salt) != SALT_BYTES:
+        if (salt := self._salt_file()) is None and self._has_what_needs_salt():
+            salt = self._salt_file()  # it is written before anything that needs it: what another thread has just made has one
+            if salt is None:
+                raise self._without_salt()
+        if salt is not None and len(salt) != SALT_BYTES:
             raise self._without_salt()
-        return salt
+        return salt or b""
+
+    def _salt_file(self) -> bytes | None:
+        try:
+            return (self._directory / "salt").read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def _has_what_needs_salt(self) -> bool:
+        return self._directory.exists() and any(self._needs_salt(path.name) for path in self._directory.iterdir())
 
     def _without_salt(self) -> StoreError:
         return StoreError(
